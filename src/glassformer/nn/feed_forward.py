@@ -1,0 +1,54 @@
+"""The position-wise feed-forward network: two layers, each token alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from glassformer.nn.dropout import Dropout
+from glassformer.nn.taps import Tap
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+}
+
+
+class FeedForward(nn.Module):
+    """act(x W_1 + b_1) W_2 + b_2 (2017, equation 2); gated: (act(x W_g) * (x W_1)) W_2 (Shazeer 2020)."""
+
+    def __init__(
+        self,
+        width: int,
+        inner: int,
+        *,
+        activation: str = "relu",
+        gated: bool = False,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        self.up = nn.Linear(width, inner, bias=bias)
+        self.gate = nn.Linear(width, inner, bias=bias) if gated else None
+        self.down = nn.Linear(inner, width, bias=bias)
+        self.pre, self.post = Tap(), Tap()
+        self.dropout = Dropout(dropout)
+        for linear in (self.up, self.gate, self.down):
+            if linear is not None:
+                nn.init.xavier_uniform_(linear.weight)
+                if bias:
+                    nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, F) -> (B, T, D)."""
+        if self.gate is None:
+            inner = self.activation(self.pre(self.up(x)))
+        else:
+            inner = self.activation(self.pre(self.gate(x))) * self.up(x)
+        return self.down(self.dropout(self.post(inner)))

@@ -1,0 +1,22 @@
+"""Heads: from the last hidden state to what is predicted."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class VocabularyHead(nn.Module):
+    """Logits x W^T (+ b). W is its own, or an embedding's matrix, tied by being the same parameter."""
+
+    def __init__(self, width: int, vocabulary: int, *, tied_to: nn.Parameter | None = None, bias: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocabulary, width)) if tied_to is None else tied_to
+        self.bias = nn.Parameter(torch.zeros(vocabulary)) if bias else None
+        if tied_to is None:
+            nn.init.normal_(self.weight, std=width**-0.5)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(..., D) -> (..., V)."""
+        return F.linear(hidden, self.weight, self.bias)

@@ -1,0 +1,87 @@
+"""Positions: sinusoidal, learned and rotary. A table is data: any (length, width) tensor can serve as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from glassformer.errors import ModelError
+
+Rotation = tuple[Tensor, Tensor]  # cos and sin, each (T, E/2)
+TableMaker = Callable[[int], Tensor]
+
+
+def angles(length: int, width: int, *, base: float = 10000.0) -> Tensor:
+    """pos / base^(2i/width), (length, ceil(width/2)), in float64: position pos turns pair i by this angle."""
+    pair = torch.arange(0, width, 2, dtype=torch.float64) / width
+    return torch.arange(length, dtype=torch.float64)[:, None] / base**pair
+
+
+def sinusoidal(length: int, width: int, *, base: float = 10000.0) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same) (2017, section 3.5); odd widths too."""
+    turn = angles(length, width, base=base)
+    return torch.stack([turn.sin(), turn.cos()], dim=-1).flatten(1)[:, :width]  # (length, width)
+
+
+def sinusoidal_halves(length: int, width: int, *, base: float = 10000.0) -> Tensor:
+    """The same values in another order, all sines before all cosines, as some trained models have it."""
+    turn = angles(length, width, base=base)
+    return torch.cat([turn.sin(), turn.cos()[:, : width // 2]], dim=-1)
+
+
+class FixedPositions(nn.Module):
+    """A position table that is computed once and reused for every sentence; it grows when a longer one comes."""
+
+    table: Tensor
+
+    def __init__(self, make: TableMaker, *, length: int = 256) -> None:
+        super().__init__()
+        self.make = make
+        self.register_buffer("table", make(length).to(torch.get_default_dtype()), persistent=False)
+
+    def forward(self, length: int, *, start: int = 0) -> Tensor:
+        """The vectors of positions start .. start+length-1: (length, D)."""
+        if start + length > self.table.size(0):
+            self.table = self.make(2 * (start + length)).to(self.table)
+        return self.table[start : start + length]
+
+
+class LearnedPositions(nn.Module):
+    """One learned vector per position."""
+
+    def __init__(self, length: int, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(length, width))
+        nn.init.normal_(self.weight, std=width**-0.5)
+
+    def forward(self, length: int, *, start: int = 0) -> Tensor:
+        if start + length > self.weight.size(0):
+            raise ModelError(
+                f"The sentence has {start + length} tokens; this model learned {self.weight.size(0)} positions. "
+                "Split the sentence, or train with a larger max_length or with sinusoidal positions."
+            )
+        return self.weight[start : start + length]
+
+
+class RotaryPositions(nn.Module):
+    """Rotary positions (Su et al. 2021): pair i of q and k at position t is turned by the angle t * base^(-2i/E),
+    so the product of q at t and k at s depends on their distance t - s alone."""
+
+    def __init__(self, head_width: int, *, base: float = 10000.0, length: int = 256) -> None:
+        super().__init__()
+        self.angles = FixedPositions(lambda n: angles(n, head_width, base=base)[:, : head_width // 2], length=length)
+
+    def forward(self, length: int, *, start: int = 0) -> Rotation:
+        turn = self.angles(length, start=start)  # (T, E/2)
+        return turn.cos(), turn.sin()
+
+
+def rotate(x: Tensor, rotation: Rotation) -> Tensor:
+    """Turns neighbouring pairs (x_2i, x_2i+1) of x (B, H, T, E); an odd last value stays as it is."""
+    cos, sin = rotation
+    pairs = 2 * cos.size(-1)
+    even, odd = x[..., 0:pairs:2], x[..., 1:pairs:2]  # (B, H, T, E/2)
+    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+    return turned if pairs == x.size(-1) else torch.cat([turned, x[..., pairs:]], dim=-1)
