@@ -36,7 +36,7 @@ def read_toml(path: Path) -> Tree:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise SettingsError(f"{path}: no such recipe. `glassformer recipe > {path}` writes one to start from.") from None
+        raise SettingsError(f"{path}: no such recipe. `glassformer recipe > {path}` writes one.") from None
     except IsADirectoryError:
         raise SettingsError(f"{path} is a folder; a recipe is a TOML file.") from None
     except PermissionError:
@@ -112,7 +112,8 @@ def _suggest(name: str, kind: type[Settings]) -> str:
     close = close or [path for path in known if path.rpartition(".")[2] == leaf][:1]
     if close:
         return f" Did you mean {close[0]}?"
-    siblings = [path for path in known if path.rpartition(".")[0] == section] or sorted({p.split(".")[0] for p in known})
+    siblings = [path for path in known if path.rpartition(".")[0] == section]
+    siblings = siblings or sorted({path.split(".")[0] for path in known})
     return f" Known here: {', '.join(siblings)}."
 
 

@@ -8,7 +8,6 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from glassformer.nn.dropout import Dropout
 from glassformer.nn.taps import Tap
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -23,14 +22,7 @@ class FeedForward(nn.Module):
     """act(x W_1 + b_1) W_2 + b_2 (2017, equation 2); gated: (act(x W_g) * (x W_1)) W_2 (Shazeer 2020)."""
 
     def __init__(
-        self,
-        width: int,
-        inner: int,
-        *,
-        activation: str = "relu",
-        gated: bool = False,
-        bias: bool = True,
-        dropout: float = 0.0,
+        self, width: int, inner: int, *, activation: str = "relu", gated: bool = False, bias: bool = True
     ) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[activation]
@@ -38,7 +30,6 @@ class FeedForward(nn.Module):
         self.gate = nn.Linear(width, inner, bias=bias) if gated else None
         self.down = nn.Linear(inner, width, bias=bias)
         self.pre, self.post = Tap(), Tap()
-        self.dropout = Dropout(dropout)
         for linear in (self.up, self.gate, self.down):
             if linear is not None:
                 nn.init.xavier_uniform_(linear.weight)
@@ -51,4 +42,4 @@ class FeedForward(nn.Module):
             inner = self.activation(self.pre(self.up(x)))
         else:
             inner = self.activation(self.pre(self.gate(x))) * self.up(x)
-        return self.down(self.dropout(self.post(inner)))
+        return self.down(self.post(inner))

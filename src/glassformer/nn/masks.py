@@ -11,7 +11,9 @@ def padding_mask(lengths: Tensor, size: int) -> Tensor:
     return (torch.arange(size, device=lengths.device) < lengths[:, None])[:, None, None, :]
 
 
-def causal_mask(queries: int, keys: int | None = None, *, dtype: torch.dtype, device: torch.device | str = "cpu") -> Tensor:
+def causal_mask(
+    queries: int, keys: int | None = None, *, dtype: torch.dtype, device: torch.device | str = "cpu"
+) -> Tensor:
     """(T, K) with -inf above the diagonal: a position sees itself and the past. The last query is the last key."""
     keys = queries if keys is None else keys
     ones = torch.ones(queries, keys, dtype=torch.bool, device=device)

@@ -7,6 +7,8 @@ into a value that has passed a tap.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -26,3 +28,19 @@ class Tap(nn.Module):
     def heard(self) -> bool:
         """Whether something listens here."""
         return bool(self._forward_hooks)
+
+
+@contextmanager
+def listen(root: nn.Module, wanted: Callable[[str], bool] | None = None) -> Iterator[dict[str, list[Tensor]]]:
+    """While open, records the value at every tap below `root`, or at those whose dotted name is wanted."""
+    heard: dict[str, list[Tensor]] = {}
+    handles = [
+        tap.register_forward_hook(lambda _, __, value, name=name: heard.setdefault(name, []).append(value.detach()))
+        for name, tap in root.named_modules()
+        if isinstance(tap, Tap) and (wanted is None or wanted(name))
+    ]
+    try:
+        yield heard
+    finally:
+        for handle in handles:
+            handle.remove()
