@@ -1,0 +1,44 @@
+"""Glassformer: Transformers you can see through.
+
+    import glassformer as gf
+
+    model = gf.load("runs/en-de")
+    model.translate(["I ate an apple."])
+    print(model.explain("I ate an apple."))
+
+Public names are imported when first used, so that `import glassformer` and `glassformer --help` stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from glassformer.data.phrasebook import phrasebook as phrasebook
+    from glassformer.tasks.translation import load as load
+    from glassformer.tasks.translation import train as train
+    from glassformer.text import Tokenizer as Tokenizer
+    from glassformer.text import train_tokenizer as train_tokenizer
+
+_HOMES = {
+    "load": "glassformer.tasks.translation",
+    "train": "glassformer.tasks.translation",
+    "phrasebook": "glassformer.data.phrasebook",
+    "Tokenizer": "glassformer.text",
+    "train_tokenizer": "glassformer.text",
+}
+
+__all__ = ["Tokenizer", "__version__", "load", "phrasebook", "train", "train_tokenizer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'glassformer' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
