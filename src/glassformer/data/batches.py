@@ -1,0 +1,156 @@
+"""Batches: sentences of like length together, by a budget of tokens, in an order that is a function of (seed, epoch).
+
+Shapes: B batch, S source, T target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from glassformer.errors import DataError
+
+Ids = NDArray[np.int32]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Sentences to translate."""
+
+    source: Tensor  # (B, S) padded ids
+    source_lengths: Tensor  # (B,)
+
+    def to(self, device: torch.device) -> SourceBatch:
+        return SourceBatch(self.source.to(device), self.source_lengths.to(device))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentence pairs for teacher forcing: the target shifted right goes in, the target itself is to come out."""
+
+    source: Tensor  # (B, S)
+    source_lengths: Tensor  # (B,)
+    target_in: Tensor  # (B, T): <s> y1 y2 ...
+    target_out: Tensor  # (B, T): y1 y2 ... </s>
+    target_lengths: Tensor  # (B,)
+    index: Index  # which pairs of the corpus these are
+
+    @property
+    def target_mask(self) -> Tensor:
+        """(B, T), True where a real target token stands."""
+        return torch.arange(self.target_out.size(1), device=self.target_out.device) < self.target_lengths[:, None]
+
+    @property
+    def tokens(self) -> int:
+        """Real tokens of both sides."""
+        return int(self.source_lengths.sum() + self.target_lengths.sum())
+
+    def to(self, device: torch.device) -> Batch:
+        tensors = (self.source, self.source_lengths, self.target_in, self.target_out, self.target_lengths)
+        return Batch(*(tensor.to(device) for tensor in tensors), index=self.index)
+
+
+class Ragged:
+    """Many id sequences in one flat array: 4 bytes a token, no Python object a sentence."""
+
+    def __init__(self, sequences: Sequence[Sequence[int]]) -> None:
+        lengths = np.fromiter((len(s) for s in sequences), dtype=np.int64, count=len(sequences))
+        self.offsets: Index = np.concatenate([[0], np.cumsum(lengths)])
+        self.flat: Ids = np.fromiter((i for s in sequences for i in s), dtype=np.int32, count=int(self.offsets[-1]))
+
+    @property
+    def lengths(self) -> Index:
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> Ids:
+        return self.flat[self.offsets[i] : self.offsets[i + 1]]
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """A corpus as ids. Sources end with `eos`; targets are stored bare and framed when a batch is made."""
+
+    sources: Ragged
+    targets: Ragged
+    pad: int
+    bos: int
+    eos: int
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @cached_property
+    def lengths(self) -> Index:
+        """(n, 2): source and target lengths as they stand in a batch, end marks included."""
+        return np.stack([self.sources.lengths + 1, self.targets.lengths + 1], axis=1)
+
+    def batch(self, index: Index) -> Batch:
+        """The pairs at `index` as one padded batch."""
+        source = padded([[*self.sources[i], self.eos] for i in index], self.pad)
+        target_in = padded([[self.bos, *self.targets[i]] for i in index], self.pad)
+        target_out = padded([[*self.targets[i], self.eos] for i in index], self.pad)
+        lengths = torch.from_numpy(self.lengths[index])
+        return Batch(source, lengths[:, 0], target_in, target_out, lengths[:, 1], index)
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
+    """(B, longest) int64, filled up with `pad` at the right."""
+    result = np.full((len(rows), max(len(row) for row in rows)), pad, dtype=np.int64)
+    for i, row in enumerate(rows):
+        result[i, : len(row)] = row
+    return torch.from_numpy(result)
+
+
+def source_batch(rows: Sequence[Sequence[int]], *, pad: int, eos: int) -> SourceBatch:
+    """Encoded sentences as a batch for decoding, each closed with `eos`."""
+    closed = [[*row, eos] for row in rows]
+    return SourceBatch(padded(closed, pad), torch.tensor([len(row) for row in closed]))
+
+
+def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int) -> list[Index]:
+    """The batches of one epoch: a pure function of its arguments.
+
+    Sentences are sorted by source length and, within one source length, by target length, up and down by turns, so
+    that neighbours are alike on both sides; equal ones are shuffled. A batch holds as many as fit into `tokens`
+    (padding included, both sides). The order of the batches is shuffled.
+    """
+    random = np.random.default_rng([seed, epoch])
+    shuffled = random.permutation(len(lengths))
+    source, target = lengths[shuffled, 0], lengths[shuffled, 1]
+    up_and_down = np.where(source % 2 == 0, target, -target)
+    order = shuffled[np.lexsort((up_and_down, source))]
+    batches = list(_cut(order, lengths, tokens))
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _cut(order: Index, lengths: Index, tokens: int) -> Iterator[Index]:
+    """Cuts the sorted sentences where the padded size of the next batch would pass the budget."""
+    start, longest_source, longest_target = 0, 0, 0
+    for end, (source, target) in enumerate(lengths[order].tolist()):
+        longest_source, longest_target = max(longest_source, source), max(longest_target, target)
+        if end > start and (end - start + 1) * (longest_source + longest_target) > tokens:
+            yield order[start:end]
+            start, longest_source, longest_target = end, source, target
+    yield order[start:]
+
+
+def stream(lengths: Index, *, tokens: int, seed: int, skip: int = 0) -> Iterator[tuple[int, Index]]:
+    """(epoch, batch) without end, the first `skip` batches left out: the state of the stream is one integer."""
+    if not len(lengths):
+        raise DataError("No sentence pair is left to train on.")
+    for epoch in count():
+        batches = epoch_batches(lengths, tokens=tokens, seed=seed, epoch=epoch)
+        for index in batches[skip:]:
+            yield epoch, index
+        skip = max(0, skip - len(batches))

@@ -1,0 +1,199 @@
+"""The run folder: one folder is a model.
+
+config.toml          the resolved settings
+tokenizer.json       or source.tokenizer.json and target.tokenizer.json
+model.safetensors    the weights that training chose, once it has finished
+metrics.jsonl        one line a measurement
+report.html          the page to look at
+manifest.json        sha256 of each file, fingerprints of data and code, format version
+checkpoints/         while training: step-00000500/ with model, optimiser and state
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+import glassformer
+from glassformer.errors import RunError
+from glassformer.store import files
+
+WEIGHTS, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
+CONFIG, METRICS, REPORT = "config.toml", "metrics.jsonl", "report.html"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """All that training needs to go on from a step as if it had never stopped."""
+
+    step: int
+    weights: Mapping[str, Tensor]
+    optimiser: Mapping[str, Tensor]
+    state: Mapping[str, Any]
+
+
+class RunFolder:
+    """One run on disk. Nothing in it is ever half written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    # What is there
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / CONFIG).is_file()
+
+    @property
+    def finished(self) -> bool:
+        return (self.path / WEIGHTS).is_file()
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps that have a checkpoint, in rising order."""
+        names = (path.name for path in self.path.glob("checkpoints/step-*"))
+        return sorted(int(name.removeprefix("step-")) for name in names)
+
+    def config_text(self) -> str:
+        return files.read_bytes(self.path / CONFIG).decode("utf-8")
+
+    def describe_missing(self) -> str:
+        """Why this is no run, and how to make one."""
+        what = "is not a run folder (it has no config.toml)" if self.path.exists() else "does not exist"
+        return (
+            f"{self.path} {what}. Make a run first:\n"
+            f"  glassformer train --source train.en --target train.de --out {self.path}\n"
+            f"  glassformer train --corpus phrasebook --out {self.path}     # nothing to download"
+        )
+
+    # Writing
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Holds the folder for one training at a time; the system frees it even after a crash."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            handle = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise RunError(
+                f"{self.path}: cannot be made or written ({error.strerror}). Choose another --out."
+            ) from None
+        with handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RunError(f"{self.path} is in use by another training. Wait, or choose another --out.") from None
+            yield
+
+    def begin(self, *, config: str, texts: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+        """Writes what is known before the first step. A folder with other things in it is refused."""
+        foreign = [path.name for path in self.path.glob("*") if path.name != ".lock"]
+        if foreign:
+            raise RunError(
+                f"{self.path} is not empty and not a run (it has {', '.join(sorted(foreign)[:3])}). "
+                "Choose another --out; nothing was changed."
+            )
+        content = {**texts, CONFIG: config.encode()}
+        for name, text in content.items():
+            if name != CONFIG:
+                files.write_atomically(self.path / name, text)
+        self._write_manifest(content, about)
+        files.write_atomically(self.path / CONFIG, content[CONFIG])  # last: from here on this is a run
+
+    def _write_manifest(self, content: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+        about = {"glassformer": glassformer.__version__, **about}
+        files.write_atomically(self.path / files.MANIFEST, files.manifest_of(content, about=about))
+
+    def save_checkpoint(self, checkpoint: Checkpoint, *, keep: set[int]) -> None:
+        """Writes a checkpoint; older ones go, except those to keep, once the new one is safe."""
+        content = {
+            WEIGHTS: files.pack_tensors(checkpoint.weights),
+            OPTIMISER: files.pack_tensors(checkpoint.optimiser),
+            STATE: files.to_json(dict(checkpoint.state)),
+        }
+        folder = self._step_folder(checkpoint.step)
+        if not folder.exists():
+            folder.parent.mkdir(exist_ok=True)
+            files.write_folder(folder, content, about={"step": checkpoint.step})
+        for step in self.steps:
+            if step != checkpoint.step and step not in keep:
+                shutil.rmtree(self._step_folder(step))
+
+    def _step_folder(self, step: int) -> Path:
+        return self.path / "checkpoints" / f"step-{step:08d}"
+
+    def append_metrics(self, record: Mapping[str, Any]) -> None:
+        with (self.path / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(dict(record), ensure_ascii=False) + "\n")
+
+    def cut_metrics(self, step: int) -> None:
+        """Forgets measurements after `step`: a run that goes on from there will make them again."""
+        kept = [record for record in self.metrics() if record.get("step", 0) <= step]
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
+        files.write_atomically(self.path / METRICS, text.encode())
+
+    def write_report(self, html: str) -> Path:
+        files.write_atomically(self.path / REPORT, html.encode())
+        return self.path / REPORT
+
+    def finish(self, weights: Mapping[str, Tensor], *, about: Mapping[str, Any]) -> None:
+        """Puts the chosen weights in place with a manifest of all, then removes the checkpoints."""
+        packed = files.pack_tensors(weights)
+        begun = files.read_manifest(self.path)
+        content = {name: files.read_checked(self.path, name, begun) for name in begun["files"]}
+        content[WEIGHTS] = packed
+        kept = {key: value for key, value in begun.items() if key not in ("format", "files")}
+        self._write_manifest(content, {**kept, **about})
+        files.write_atomically(self.path / WEIGHTS, packed)
+        shutil.rmtree(self.path / "checkpoints", ignore_errors=True)
+
+    # Reading
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All measurements; a last line cut by a crash is left out."""
+        records = []
+        with suppress(FileNotFoundError):
+            for line in (self.path / METRICS).read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError):
+                    records.append(json.loads(line))
+        return records
+
+    def text(self, name: str) -> bytes:
+        """A file of the run's start (a tokenizer), checked against the manifest."""
+        return files.read_checked(self.path, name, files.read_manifest(self.path))
+
+    def has(self, name: str) -> bool:
+        return (self.path / name).is_file()
+
+    def checkpoint(self, step: int) -> Checkpoint:
+        """A checkpoint, checked against its manifest."""
+        folder = self._step_folder(step)
+        manifest = files.read_manifest(folder)
+        weights, optimiser, state = (files.read_checked(folder, n, manifest) for n in (WEIGHTS, OPTIMISER, STATE))
+        return Checkpoint(
+            step=step,
+            weights=files.unpack_tensors(weights, origin=str(folder / WEIGHTS)),
+            optimiser=files.unpack_tensors(optimiser, origin=str(folder / OPTIMISER)),
+            state=json.loads(state),
+        )
+
+    def weights(self) -> tuple[dict[str, Tensor], str]:
+        """The weights to use and where they come from: the chosen ones, or the latest checkpoint's while training."""
+        folder, origin = self.path, "finished training"
+        if not self.finished:
+            if not self.steps:
+                raise RunError(
+                    f"{self.path} has no weights yet: training has not reached its first checkpoint. "
+                    "Run the same train command again to go on."
+                )
+            folder, origin = self._step_folder(self.steps[-1]), f"checkpoint at step {self.steps[-1]:,}"
+        content = files.read_checked(folder, WEIGHTS, files.read_manifest(folder))
+        return files.unpack_tensors(content, origin=str(folder / WEIGHTS)), origin
