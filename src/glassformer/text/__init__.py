@@ -1,0 +1,21 @@
+"""Text to ids and back: train, encode, decode and trace tokenizers. No torch in here."""
+
+from glassformer.text.graphemes import graphemes
+from glassformer.text.tokenizer import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer
+from glassformer.text.trace import Trace, TraceStep
+from glassformer.text.training import TOKENIZERS, lines_of, train_tokenizer
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
+    "SPECIAL_TOKENS",
+    "TOKENIZERS",
+    "UNK",
+    "Tokenizer",
+    "Trace",
+    "TraceStep",
+    "graphemes",
+    "lines_of",
+    "train_tokenizer",
+]

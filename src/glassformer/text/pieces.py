@@ -1,0 +1,51 @@
+"""How pieces look to a reader: spaces made visible, bytes turned back into the characters they stand for."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+
+MARK = "▁"
+"""Stands for a space, and so for the start of a word (U+2581, as in SentencePiece)."""
+
+CONTINUES = "##"
+"""Marks a WordPiece that continues a word."""
+
+_SIGNS = {" ": MARK, "\n": "⏎", "\t": "⇥"}
+_UNSEEN = frozenset({"Cc", "Zl", "Zp"})  # control characters, line and paragraph separators
+
+
+def visible(text: str) -> str:
+    """The text with spaces, line ends and control characters shown by a sign."""
+    return "".join(_visible_character(character) for character in text)
+
+
+def _visible_character(character: str) -> str:
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if unicodedata.category(character) in _UNSEEN:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+@cache
+def byte_of_character() -> dict[str, int]:
+    """GPT-2's alphabet: each of the 256 bytes has one printable character; the 68 others move to U+0100 and up."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    moved = [byte for byte in range(0x100) if byte not in set(printable)]
+    table = {chr(byte): byte for byte in printable}
+    table.update({chr(0x100 + place): byte for place, byte in enumerate(moved)})
+    return table
+
+
+def from_bytes_alphabet(token: str) -> str:
+    """The text of a byte-level token; bytes that are only a part of a character are shown as `\\xe0`."""
+    table = byte_of_character()
+    if not all(character in table for character in token):
+        return token
+    return bytes(table[character] for character in token).decode("utf-8", errors="backslashreplace")
+
+
+def printable(token: str, *, byte_level: bool) -> str:
+    """A token of the vocabulary as a reader should see it."""
+    return visible(from_bytes_alphabet(token) if byte_level else token)

@@ -1,0 +1,324 @@
+"""Text to ids and back: one class over the `tokenizers` library, whose file format it keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+from glassformer.errors import TokenizerError
+from glassformer.text.graphemes import GRAPHEME
+from glassformer.text.pieces import MARK, printable
+from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
+from glassformer.text.wordpiece import Merge
+
+PAD, UNK, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
+SPECIAL_TOKENS = (PAD, UNK, BOS, EOS)
+_GPT2_END = "<|endoftext|>"
+
+# What files made by others call the same four, the more usual name first.
+_PAD_NAMES = (PAD, "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>")
+_UNK_NAMES = (UNK, "[UNK]", "<UNK>", "<|unk|>")
+_BOS_NAMES = (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", _GPT2_END)
+_EOS_NAMES = (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", _GPT2_END, "<|end_of_text|>", "<|im_end|>")
+
+_BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_MERGES_KEY = "glassformer_merges"  # inside "model", where the library skips keys that it does not know
+_KINDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
+
+
+class Tokenizer:
+    """Text to ids and back: wraps one `tokenizers.Tokenizer`, saved as tokenizer.json in that library's format.
+
+    Text is always only text: what looks like a special token in it ("</s>") is encoded letter by letter. Code that
+    wants a special token puts its id in.
+    """
+
+    kind: str
+    pad_id: int | None
+    unk_id: int | None
+    bos_id: int | None
+    eos_id: int | None
+
+    def __init__(self, inner: tokenizers.Tokenizer, *, merges: Sequence[Merge] = ()) -> None:
+        """`merges` is what a WordPiece trainer learned, for `trace`; encoding does not need it."""
+        inner.no_padding()
+        inner.no_truncation()
+        inner.encode_special_tokens = True  # the library does not save this: set it on each load
+        self._inner = inner
+        self._merges = tuple(merges)
+        self.kind = _kind(inner)
+        self.pad_id = self._first_id(_PAD_NAMES)
+        self.unk_id = self._unknown_id()
+        self.bos_id = self._first_id(_BOS_NAMES)
+        self.eos_id = self._first_id(_EOS_NAMES)
+        self._size = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        self._byte_level = _uses(inner.pre_tokenizer, "ByteLevel") or _uses(inner.decoder, "ByteLevel")
+        added = inner.get_added_tokens_decoder().items()
+        self._special_ids = frozenset(number for number, token in added if token.special) - {self.unk_id}
+
+    # -- text to ids -------------------------------------------------------------------------------------------
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text; no special tokens are added."""
+        return list(self._encoding(text).ids)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, in the library's own threads."""
+        try:
+            encodings = self._inner.encode_batch_fast(list(texts), add_special_tokens=False)
+        except TypeError:
+            for text in texts:
+                _check_text(text)
+            raise
+        found = [encoding.ids for encoding in encodings]
+        return [
+            ids if self._special_ids.isdisjoint(ids) else self.encode(text)
+            for text, ids in zip(texts, found, strict=True)
+        ]
+
+    def normalize(self, text: str) -> str:
+        """The text as the tokenizer sees it, and as `decode` gives it back where all its pieces are known."""
+        _check_text(text)
+        if self._inner.normalizer is None:
+            return text
+        return self._without_marks(self._inner.normalizer.normalize_str(text))
+
+    def word_ids(self, text: str) -> list[int]:
+        """For each piece, the number of the word (or punctuation mark) that it belongs to."""
+        return [-1 if word is None else word for word in self._encoding(text).word_ids]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """For each piece, where it stands in `normalize(text)`: first character, and one past the last."""
+        return list(self._encoding(self.normalize(text)).offsets)
+
+    # -- ids to text -------------------------------------------------------------------------------------------
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of some ids; special tokens are left out."""
+        return self._inner.decode(self._checked(ids), skip_special_tokens=True)
+
+    def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
+        """The texts of many rows of ids, in the library's own threads."""
+        return self._inner.decode_batch([self._checked(ids) for ids in batch], skip_special_tokens=True)
+
+    # -- pieces ------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._size
+
+    def token(self, id: int) -> str:
+        """The entry of the vocabulary with this id, as it stands in the file."""
+        token = self._inner.id_to_token(self._checked([id])[0])
+        return "" if token is None else token  # a hole in the numbering of a file made by others
+
+    def id(self, token: str) -> int | None:
+        """The id of an entry of the vocabulary; None if there is none."""
+        return self._inner.token_to_id(token)
+
+    def pieces(self, text: str) -> list[str]:
+        """The pieces of a text as a reader should see them, one per id; a space is shown as ▁."""
+        return self.pieces_of(self.encode(text))
+
+    def pieces_of(self, ids: Sequence[int]) -> list[str]:
+        """The pieces of some ids as a reader should see them."""
+        return [self._show(self.token(number)) for number in ids]
+
+    def trace(self, word: str) -> Trace:
+        """How a word (or a short text) becomes its pieces, step by step."""
+        ids = self.encode(word)
+        pieces = self.pieces_of(ids)
+        return Trace(word, self.kind, tuple(self._steps(word, pieces, ids)), tuple(pieces), tuple(ids))
+
+    # -- files -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write tokenizer.json, which the `tokenizers` library and all that use it can read."""
+        Path(path).write_text(self._json(), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Read a tokenizer.json, ours or made by others."""
+        text = _read(path)
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            _fail(f"{path} is not JSON ({error}); expected a tokenizer.json of the `tokenizers` library", error)
+        if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
+            _fail(f'{path} is JSON but not a tokenizer: it has no "model"; expected a tokenizer.json')
+        try:
+            inner = tokenizers.Tokenizer.from_str(text)
+            merges = [Merge.from_line(line) for line in content["model"].get(_MERGES_KEY, ())]
+        except Exception as error:  # the library raises bare Exception
+            _fail(f"{path} is JSON but not a tokenizer that can be read: {error}; expected a tokenizer.json", error)
+        return cls(inner, merges=merges)
+
+    @classmethod
+    def from_gpt2_files(cls, vocab_json: str | Path, merges_txt: str | Path) -> Tokenizer:
+        """GPT-2's byte-level BPE from its two files (vocab.json or encoder.json, merges.txt or vocab.bpe)."""
+        lines = [line for line in _read(merges_txt).split("\n") if line and not line.startswith("#version")]
+        try:
+            merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
+            model = models.BPE(vocab=json.loads(_read(vocab_json)), merges=merges)
+        except Exception as error:  # the library raises bare Exception
+            _fail(f"{vocab_json} and {merges_txt} are not GPT-2's vocabulary and merges: {error}", error)
+        inner = tokenizers.Tokenizer(model)
+        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        inner.decoder = decoders.ByteLevel()
+        if model.token_to_id(_GPT2_END) is not None:
+            inner.add_special_tokens([_GPT2_END])
+        return cls(inner)
+
+    @classmethod
+    def from_bert_vocab(cls, vocab_txt: str | Path, *, lowercase: bool = True) -> Tokenizer:
+        """BERT's WordPiece from its vocab.txt: one piece per line, the line number is the id."""
+        pieces = _read(vocab_txt).removesuffix("\n").split("\n")
+        vocabulary = {piece: number for number, piece in enumerate(pieces)}
+        if "[UNK]" not in vocabulary:
+            _fail(f"{vocab_txt} has no [UNK] among its {len(pieces):,} lines; expected BERT's vocab.txt")
+        inner = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+        inner.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+        inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        inner.decoder = decoders.WordPiece()
+        inner.add_special_tokens([token for token in _BERT_TOKENS if token in vocabulary])
+        return cls(inner)
+
+    def fingerprint(self) -> str:
+        """sha256 of the tokenizer as canonical JSON: equal if and only if it encodes and decodes by the same rules."""
+        canonical = json.dumps(json.loads(self._inner.to_str()), sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer {self.kind}, {len(self):,} pieces>"
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _encoding(self, text: str) -> tokenizers.Encoding:
+        _check_text(text)
+        encoding = self._inner.encode(text, add_special_tokens=False)
+        if self._special_ids.isdisjoint(encoding.ids):
+            return encoding
+        return self._text_only.encode(text, add_special_tokens=False)
+
+    @cached_property
+    def _text_only(self) -> tokenizers.Tokenizer:
+        """A twin that cannot find special tokens in text: Unigram and word vocabularies hold them beside the
+        ordinary pieces, so a "</s>" in the text would be looked up and found. They get names that no text has."""
+        content = json.loads(self._inner.to_str())
+        content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
+        content["model"]["vocab"] = _renamed(content["model"]["vocab"], self._special_ids)
+        return tokenizers.Tokenizer.from_str(json.dumps(content))
+
+    @cached_property
+    def _model(self) -> dict[str, Any]:
+        """The model as it stands in the file: merges and scores are to be had only there."""
+        model: dict[str, Any] = json.loads(self._inner.model.__getstate__())
+        return model
+
+    @cached_property
+    def _stepper(self) -> BpeSteps | WordPieceSteps:
+        return BpeSteps(self._model) if self.kind == "bpe" else WordPieceSteps(self._model, self._merges)
+
+    def _steps(self, word: str, pieces: list[str], ids: list[int]) -> list[TraceStep]:
+        if self.kind in ("bpe", "wordpiece"):
+            return list(self._stepper(self._pretokens(word), self._show))
+        if self.kind == "unigram":
+            return list(unigram_steps(pieces, [self._model["vocab"][number][1] for number in ids]))
+        return list(lookup_steps(self._show(word), pieces))
+
+    def _pretokens(self, text: str) -> list[str]:
+        normalizer, splitter = self._inner.normalizer, self._inner.pre_tokenizer
+        normalized = text if normalizer is None else normalizer.normalize_str(text)
+        return [normalized] if splitter is None else [word for word, _ in splitter.pre_tokenize_str(normalized)]
+
+    def _show(self, token: str) -> str:
+        return printable(token, byte_level=self._byte_level)
+
+    @cached_property
+    def _normalizer_marks(self) -> tuple[bool, bool]:
+        """Whether the normalizer sets a mark before the text, and whether it writes spaces as marks."""
+        state = _state(self._inner.normalizer)
+        parts = state.get("normalizers", [state])
+        before = any(part.get("type") == "Prepend" and part["prepend"] == MARK for part in parts)
+        spaces = any(part.get("type") == "Replace" and part["content"] == MARK for part in parts)
+        return before, spaces
+
+    def _without_marks(self, normalized: str) -> str:
+        before, spaces = self._normalizer_marks
+        text = normalized.removeprefix(MARK) if before else normalized
+        return text.replace(MARK, " ") if spaces else text
+
+    def _checked(self, ids: Sequence[int]) -> list[int]:
+        numbers = [int(number) for number in ids]
+        if numbers and (min(numbers) < 0 or max(numbers) >= self._size):
+            wrong = next(number for number in numbers if not 0 <= number < self._size)
+            _fail(f"id {wrong} is out of range: this tokenizer has ids 0 to {self._size - 1}; was it made by another?")
+        return numbers
+
+    def _first_id(self, names: Sequence[str]) -> int | None:
+        found = (self._inner.token_to_id(name) for name in names)
+        return next((number for number in found if number is not None), None)
+
+    def _unknown_id(self) -> int | None:
+        if self.kind == "unigram":
+            number: int | None = json.loads(self._inner.model.__getstate__())["unk_id"]
+            return number
+        own = getattr(self._inner.model, "unk_token", None)
+        return self._first_id([own, *_UNK_NAMES] if own else _UNK_NAMES)
+
+    def _json(self) -> str:
+        text = self._inner.to_str(pretty=True)
+        if not self._merges:
+            return text
+        content = json.loads(text)
+        content["model"][_MERGES_KEY] = [merge.line() for merge in self._merges]
+        return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def _kind(inner: tokenizers.Tokenizer) -> str:
+    kind = _KINDS[type(inner.model).__name__]
+    if kind == "word" and _state(inner.pre_tokenizer).get("pattern") == {"Regex": GRAPHEME}:
+        return "char"
+    return kind
+
+
+def _state(part: Any) -> dict[str, Any]:
+    """A part of the library's tokenizer as it stands in the file; empty if the tokenizer has no such part."""
+    return {} if part is None else json.loads(part.__getstate__())
+
+
+def _uses(part: Any, name: str) -> bool:
+    return part is not None and f'"type":"{name}"' in part.__getstate__().decode()
+
+
+def _renamed(vocabulary: Any, ids: frozenset[int]) -> Any:
+    """The vocabulary with the pieces of `ids` under names of noncharacters, which no text holds."""
+    if isinstance(vocabulary, dict):
+        return {f"\uffff{number}" if number in ids else piece: number for piece, number in vocabulary.items()}
+    return [[f"\uffff{number}" if number in ids else piece, score] for number, (piece, score) in enumerate(vocabulary)]
+
+
+def _check_text(text: str) -> None:
+    if not isinstance(text, str):
+        _fail(f"got a {type(text).__name__} to encode; expected a text (str)")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        _fail("the text holds half of a surrogate pair, which is no character; read it as UTF-8 or remove it")
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        _fail(f"there is no file {path}; expected a tokenizer file: train a tokenizer first or check the path", error)
+    except (OSError, UnicodeDecodeError) as error:
+        _fail(f"{path} cannot be read as a UTF-8 file: {error}; expected a tokenizer file", error)
+
+
+def _fail(message: str, cause: BaseException | None = None) -> NoReturn:
+    raise TokenizerError(" ".join(message.split())) from cause
