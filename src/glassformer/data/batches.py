@@ -54,8 +54,14 @@ class Batch:
         return int(self.source_lengths.sum() + self.target_lengths.sum())
 
     def to(self, device: torch.device) -> Batch:
-        tensors = (self.source, self.source_lengths, self.target_in, self.target_out, self.target_lengths)
-        return Batch(*(tensor.to(device) for tensor in tensors), index=self.index)
+        return Batch(
+            self.source.to(device),
+            self.source_lengths.to(device),
+            self.target_in.to(device),
+            self.target_out.to(device),
+            self.target_lengths.to(device),
+            self.index,
+        )
 
 
 class Ragged:

@@ -22,7 +22,6 @@ from typing import Any
 
 from torch import Tensor
 
-import glassformer
 from glassformer.errors import RunError
 from glassformer.store import files
 
@@ -109,7 +108,6 @@ class RunFolder:
         files.write_atomically(self.path / CONFIG, content[CONFIG])  # last: from here on this is a run
 
     def _write_manifest(self, content: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
-        about = {"glassformer": glassformer.__version__, **about}
         files.write_atomically(self.path / files.MANIFEST, files.manifest_of(content, about=about))
 
     def save_checkpoint(self, checkpoint: Checkpoint, *, keep: set[int]) -> None:

@@ -1,0 +1,51 @@
+"""What a model offers to be decoded, and what decoding gives back. No model is named here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor
+
+
+class Generator(Protocol):
+    """A model that generates. Encoder-decoders, decoder-only models and recurrent models all speak this.
+
+    The batch and the state are the model's own; decoding only hands them on. R rows are hypotheses; at the start
+    there is one row per sentence of the batch, and a sentence's rows always stand together.
+    """
+
+    def start(self, batch: Any) -> Any:
+        """Reads the batch (runs the encoder, once) and gives the state before the first token."""
+
+    def step(self, ids: Tensor, state: Any, *, want_attention: bool = False) -> tuple[Tensor, Any, Tensor | None]:
+        """The last token of each row (R,) -> logits (R, V), the next state, attention if wanted and known."""
+
+    def select(self, state: Any, rows: Tensor) -> Any:
+        """The state whose row i is the old row rows[i]: reorders, drops or repeats hypotheses."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One output: its tokens without the end mark, and how likely the model finds them."""
+
+    ids: tuple[int, ...]
+    log_probs: tuple[float, ...]  # of each token, and of the end mark if it was reached
+    score: float  # what hypotheses are ranked by: the sum of log_probs over length^alpha
+    finished: bool  # False: cut at the longest length allowed
+
+    @property
+    def log_prob(self) -> float:
+        """The log-probability of the whole."""
+        return sum(self.log_probs)
+
+
+def normalised(log_prob: float, length: int, alpha: float) -> float:
+    """log P(y|x) / |y|^alpha: alpha 0 prefers short outputs, 1 compares the mean per token."""
+    return log_prob / max(length, 1) ** alpha
+
+
+def make_hypothesis(ids: Sequence[int], log_probs: Sequence[float], *, alpha: float, finished: bool) -> Hypothesis:
+    score = normalised(sum(log_probs), len(log_probs), alpha)
+    return Hypothesis(tuple(ids), tuple(log_probs), score, finished)

@@ -1,0 +1,162 @@
+"""Greedy and beam search, spoken to a tiny recurrent model: nothing in decode/ knows Transformers."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from glassformer.decode import Hypothesis, beam_search, greedy
+from glassformer.models.transformer import Transformer, TransformerConfig
+
+BOS, EOS = 0, 1
+
+
+class TinyGRU(nn.Module):
+    """A recurrent generator: its state is one hidden vector per row."""
+
+    def __init__(self, vocabulary: int, width: int = 7, seed: int = 0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.cell = nn.GRUCell(width, width)
+        self.head = nn.Linear(width, vocabulary)
+        self.double()
+        with torch.no_grad():
+            self.head.weight.mul_(4)
+
+    def start(self, batch: Tensor) -> Tensor:
+        return batch  # (B, width): the "sentence" is its initial state
+
+    def step(self, ids: Tensor, state: Tensor, *, want_attention: bool = False) -> tuple[Tensor, Tensor, None]:
+        assert not want_attention
+        state = self.cell(self.embedding(ids), state)
+        return self.head(state), state, None
+
+    def select(self, state: Tensor, rows: Tensor) -> Tensor:
+        return state[rows]
+
+
+def transformer(vocabulary: int = 11) -> Transformer:
+    torch.manual_seed(3)
+    model = Transformer(
+        TransformerConfig(size="nano", d=12, h=3, d_ff=17), source_vocabulary=vocabulary, target_vocabulary=vocabulary
+    )
+    with torch.no_grad():
+        model.head.weight.mul_(3)
+    return model.double().eval()
+
+
+def sentences(count: int) -> SimpleNamespace:
+    torch.manual_seed(5)
+    return SimpleNamespace(source=torch.randint(2, 11, (count, 6)), source_lengths=torch.randint(2, 7, (count,)))
+
+
+def starts(count: int) -> Tensor:
+    torch.manual_seed(9)
+    return torch.randn(count, 7, dtype=torch.float64)
+
+
+def limits(count: int, length: int) -> Tensor:
+    return torch.full((count,), length)
+
+
+def log_probs_of(model: TinyGRU, start: Tensor, ids: tuple[int, ...]) -> list[float]:
+    state, last, result = start[None], BOS, []
+    for token in ids:
+        logits, state, _ = model.step(torch.tensor([last]), state)
+        result.append(logits.log_softmax(-1)[0, token].item())
+        last = token
+    return result
+
+
+def exhaustive(
+    model: TinyGRU, start: Tensor, vocabulary: int, limit: int, alpha: float
+) -> list[tuple[float, tuple[int, ...]]]:
+    words = [i for i in range(vocabulary) if i != EOS]
+    ended = []
+    for length in range(limit):
+        for ids in itertools.product(words, repeat=length):
+            log_probs = log_probs_of(model, start, (*ids, EOS))
+            ended.append((sum(log_probs) / len(log_probs) ** alpha, ids))
+    return sorted(ended, reverse=True)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_a_beam_as_wide_as_all_outputs_is_exhaustive_search(alpha: float) -> None:
+    model, start = TinyGRU(4), starts(2)
+    found = beam_search(model, start, width=60, n_best=5, bos=BOS, eos=EOS, limits=limits(2, 4), alpha=alpha)
+    for b in range(2):
+        truth = exhaustive(model, start[b], 4, 4, alpha)[:5]
+        assert [h.ids for h in found[b]] == [ids for _, ids in truth]
+        assert [h.score for h in found[b]] == pytest.approx([score for score, _ in truth], abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_beam_one_is_greedy(seed: int) -> None:
+    model = TinyGRU(13, seed=seed)
+    one = greedy(model, starts(17), bos=BOS, eos=EOS, limits=limits(17, 9))
+    beam = beam_search(model, starts(17), width=1, bos=BOS, eos=EOS, limits=limits(17, 9))
+    assert [h.ids for h in one] == [b[0].ids for b in beam]
+    assert [h.score for h in one] == pytest.approx([b[0].score for b in beam], abs=1e-10)
+    assert {h.finished for h in one} == {True, False}
+
+
+@pytest.mark.parametrize("width", [1, 3, 5])
+def test_a_batch_gives_what_each_sentence_gives_alone(width: int) -> None:
+    model, batch, ends = transformer(), sentences(7), torch.tensor([9, 3, 7, 1, 9, 5, 8])
+    together = beam_search(model, batch, width=width, n_best=width, bos=BOS, eos=EOS, limits=ends)
+    for i in range(7):
+        length = int(batch.source_lengths[i])
+        alone = SimpleNamespace(source=batch.source[i : i + 1, :length], source_lengths=torch.tensor([length]))
+        single = beam_search(model, alone, width=width, n_best=width, bos=BOS, eos=EOS, limits=ends[i : i + 1])[0]
+        assert [h.ids for h in together[i]] == [h.ids for h in single]
+        assert [h.score for h in together[i]] == pytest.approx([h.score for h in single], abs=1e-10)
+
+
+def test_log_probs_are_those_of_the_model() -> None:
+    model, start = TinyGRU(7), starts(3)
+    for b, found in enumerate(beam_search(model, start, width=4, n_best=4, bos=BOS, eos=EOS, limits=limits(3, 8))):
+        for h in found:
+            ids = (*h.ids, EOS) if h.finished else h.ids
+            assert list(h.log_probs) == pytest.approx(log_probs_of(model, start[b], ids), abs=1e-10)
+
+
+def test_n_best_is_sorted_and_distinct() -> None:
+    for found in beam_search(TinyGRU(7), starts(5), width=6, n_best=6, bos=BOS, eos=EOS, limits=limits(5, 6)):
+        finished = [h.score for h in found if h.finished]
+        assert finished == sorted(finished, reverse=True)
+        assert len({h.ids for h in found}) == len(found)
+
+
+def test_early_stopping_changes_no_result() -> None:
+    """The n best of a search that may stop early are the first n of one that must fill all its hypotheses."""
+    for seed in range(8):
+        model, start = TinyGRU(6, seed=seed), starts(6)
+        few = beam_search(model, start, width=5, n_best=2, bos=BOS, eos=EOS, limits=limits(6, 7))
+        full = beam_search(model, start, width=5, n_best=5, bos=BOS, eos=EOS, limits=limits(6, 7))
+        finished = [[h.ids for h in found if h.finished][:2] for found in full]
+        assert [[h.ids for h in found if h.finished][:2] for found in few] == finished
+
+
+def test_a_wider_beam_never_scores_worse_when_it_is_exhaustive() -> None:
+    model, start = TinyGRU(4), starts(4)
+    narrow = beam_search(model, start, width=2, bos=BOS, eos=EOS, limits=limits(4, 4))
+    wide = beam_search(model, start, width=60, bos=BOS, eos=EOS, limits=limits(4, 4))
+    assert all(w[0].score >= n[0].score - 1e-12 for n, w in zip(narrow, wide, strict=True) if n[0].finished)
+
+
+def test_limit_zero_gives_the_empty_unfinished_output() -> None:
+    empty = Hypothesis((), (), 0.0, finished=False)
+    assert greedy(TinyGRU(5), starts(2), bos=BOS, eos=EOS, limits=limits(2, 0)) == [empty, empty]
+    assert beam_search(TinyGRU(5), starts(2), width=3, bos=BOS, eos=EOS, limits=limits(2, 0)) == [[empty], [empty]]
+
+
+def test_a_beam_wider_than_the_vocabulary_works() -> None:
+    found = beam_search(TinyGRU(3), starts(1), width=50, n_best=50, bos=BOS, eos=EOS, limits=limits(1, 3))[0]
+    assert len({h.ids for h in found}) == len(found)
+    assert sum(h.finished for h in found) == 1 + 2 + 4  # every output of 0, 1 or 2 words
+    assert sum(not h.finished for h in found) == 2**3  # and every beginning that the limit cut
