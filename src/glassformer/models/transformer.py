@@ -71,8 +71,11 @@ class TransformerConfig(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in_size(cls, values: dict[str, Any]) -> dict[str, Any]:
-        return {**SIZES.get(values.get("size", "tiny"), {}), **values}
+    def _fill_in_size(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values  # not a section: the fields' own check says so
+        size = str(values.get("size", "tiny"))
+        return {**SIZES.get(size, SIZES["tiny"]), **values}
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> TransformerConfig:

@@ -51,6 +51,7 @@ class ScaledDotProduct(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """q (B, H, T, E), k and v (B, G, K, E), mask broadcastable to (B, H, T, K) -> z (B, H, T, E)."""
+        causal = causal and q.size(2) > 1  # one query stands at the last key: nothing to hide
         if causal and (mask is not None or q.size(2) != k.size(2) or self.heard):
             mask = with_causality(mask, q, k)
             causal = False
@@ -58,7 +59,7 @@ class ScaledDotProduct(nn.Module):
             return self.plain(q, k, v, mask)
         grouped = q.size(1) != k.size(1)
         return F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, is_causal=causal and q.size(2) > 1, scale=self.scale, enable_gqa=grouped
+            q, k, v, attn_mask=mask, is_causal=causal, scale=self.scale, enable_gqa=grouped
         )
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
@@ -68,7 +69,8 @@ class ScaledDotProduct(nn.Module):
         scale = 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale
         scaled = self.scaled(scores * scale)
         masked = self.masked(scaled if mask is None else scaled + additive(mask, scaled.dtype))
-        pattern = self.pattern(torch.softmax(masked, dim=-1))
+        hidden = masked == float("-inf")  # a query that sees nothing mixes nothing, as in the fused kernel
+        pattern = self.pattern(torch.softmax(masked, dim=-1).masked_fill(hidden, 0.0))
         return pattern @ v
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +45,8 @@ class FixedPositions(nn.Module):
     def forward(self, length: int, *, start: int = 0) -> Tensor:
         """The vectors of positions start .. start+length-1: (length, D)."""
         if start + length > self.table.size(0):
-            self.table = self.make(2 * (start + length)).to(self.table)
+            with torch.inference_mode(False):  # decoding may make it longer; training must be able to use it then
+                self.table = self.make(2 * (start + length)).to(self.table)
         return self.table[start : start + length]
 
 
@@ -71,11 +73,17 @@ class RotaryPositions(nn.Module):
 
     def __init__(self, head_width: int, *, base: float = 10000.0, length: int = 256) -> None:
         super().__init__()
-        self.angles = FixedPositions(lambda n: angles(n, head_width, base=base)[:, : head_width // 2], length=length)
+        self.turns = FixedPositions(partial(_turns, width=head_width, base=base), length=length)
 
     def forward(self, length: int, *, start: int = 0) -> Rotation:
-        turn = self.angles(length, start=start)  # (T, E/2)
-        return turn.cos(), turn.sin()
+        cos, sin = self.turns(length, start=start).unbind(1)  # (T, E/2) twice
+        return cos, sin
+
+
+def _turns(length: int, *, width: int, base: float) -> Tensor:
+    """Cosines and sines (length, 2, width//2). They are kept, not the angles: in bfloat16 a far angle is lost."""
+    turn = angles(length, width, base=base)[:, : width // 2]
+    return torch.stack([turn.cos(), turn.sin()], dim=1)
 
 
 def rotate(x: Tensor, rotation: Rotation) -> Tensor:
