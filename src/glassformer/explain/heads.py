@@ -1,0 +1,91 @@
+"""What an attention head looks at, in three numbers: how sharply, how far away, and how much like an alignment.
+
+A pattern is one head's weights: rows are queries (T), columns are keys (S), each row sums to 1.
+Layers and heads are counted from 0 in code, as in the tap names, and from 1 wherever a person reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class HeadSummary:
+    """One head of one layer, measured over all its queries."""
+
+    layer: int
+    head: int
+    sharpness: float  # 1: each query looks at one key; 0: at all keys alike
+    offset: float  # mean of (place of the key - place of the query), weighted by the pattern
+    end_share: float  # share of all weight that goes to the last key, the end token: where heads rest
+    alignment: float  # 0 to 1: how much like a word alignment it looks
+
+    @property
+    def looks_at(self) -> str:
+        """The numbers as a few plain words."""
+        if self.end_share > 0.6:
+            return "mostly the end token"
+        if self.sharpness < 0.15:
+            return "everything alike"
+        strength = "one piece at a time" if self.sharpness > 0.6 else "a few pieces"
+        return f"{strength}, {_place(self.offset)}"
+
+
+def _place(offset: float) -> str:
+    if abs(offset) < 0.75:
+        return "at about the same place"
+    count = round(abs(offset))
+    return f"about {count} {'piece' if count == 1 else 'pieces'} {'further on' if offset > 0 else 'back'}"
+
+
+def sharpness(pattern: Tensor) -> float:
+    """1 - H/log S with H the mean entropy of the rows (T, S)."""
+    if pattern.size(-1) < 2:
+        return 1.0
+    entropy = torch.special.entr(pattern.double()).sum(-1).mean()
+    return 1.0 - float(entropy) / math.log(pattern.size(-1))
+
+
+def mean_offset(pattern: Tensor) -> float:
+    """The weighted mean of s - t: 0 on the diagonal, negative where the head looks back."""
+    queries, keys = pattern.shape
+    distance = torch.arange(keys, dtype=torch.float64) - torch.arange(queries, dtype=torch.float64)[:, None]  # (T, S)
+    return float((pattern.double() * distance).sum() / queries)
+
+
+def alignment_score(pattern: Tensor) -> float:
+    """How much like a word alignment: every target piece has its source piece, and every source piece its target.
+
+    The product of the mean row maximum and the mean column maximum; the end tokens (last row and column) are left
+    out, so a head that rests on the end token scores 0. 1 for a permutation, 1/max(T, S) or less for an even spread.
+    """
+    inner = pattern[:-1, :-1] if min(pattern.shape) > 1 else pattern
+    return float(inner.max(dim=1).values.mean() * inner.max(dim=0).values.mean())
+
+
+def summarise(patterns: Tensor) -> list[HeadSummary]:
+    """Every head of patterns (N, H, T, S), layer by layer."""
+    layers, heads = patterns.shape[:2]
+    return [_summary(patterns[n, h], n, h) for n in range(layers) for h in range(heads)]
+
+
+def _summary(pattern: Tensor, layer: int, head: int) -> HeadSummary:
+    return HeadSummary(
+        layer=layer,
+        head=head,
+        sharpness=sharpness(pattern),
+        offset=mean_offset(pattern),
+        end_share=float(pattern[:, -1].mean()),
+        alignment=alignment_score(pattern),
+    )
+
+
+def best_aligned(patterns: Tensor) -> tuple[int, int]:
+    """(layer, head) of the pattern that looks most like a word alignment. A look, not a measurement: where gold
+    alignments exist, measure with them instead."""
+    best = max(summarise(patterns), key=lambda summary: summary.alignment)
+    return best.layer, best.head

@@ -1,0 +1,1 @@
+"""The small cases of the lecture notes, run for real."""

@@ -1,0 +1,127 @@
+"""report.html: one self-contained file that shows a run. No outside address; every number is embedded once, as JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from importlib.resources import files
+from typing import Any
+
+from glassformer.explain.report import (
+    CURVE_KEYS,
+    CurvePoint,
+    Report,
+    Sample,
+    Score,
+    ShownAlignment,
+    ShownSentence,
+    ShownStep,
+    shown_sentence,
+)
+
+__all__ = [
+    "Report",
+    "Sample",
+    "Score",
+    "ShownAlignment",
+    "ShownSentence",
+    "ShownStep",
+    "render_report",
+    "shown_sentence",
+]
+
+SCRIPTS = ("draw.js", "curves.js", "results.js", "sentence.js", "attention.js", "positions.js", "page.js")
+DIGITS = 4  # significant digits of embedded numbers: finer than any screen, and the file stays small
+ATTENTION_DECIMALS = 4
+MOST_CURVE_POINTS = 600
+_PLACE = re.compile(r"\{\{(title|style|data|script)\}\}")
+
+
+def render_report(report: Report) -> str:
+    """The whole page as one string; write it as UTF-8."""
+    script = "\n".join(_asset(name) for name in SCRIPTS)
+    parts = {
+        "title": html.escape(report.title),
+        "style": _asset("style.css"),
+        "data": embedded(page_data(report)),
+        "script": script,
+    }
+    # One pass over the template: text from the data that looks like a place is never filled in.
+    return _PLACE.sub(lambda place: parts[place[1]], _asset("template.html"))
+
+
+def page_data(report: Report) -> dict[str, Any]:
+    """The report as JSON-able data: numbers rounded, what is not a number turned to null, absent parts left out."""
+    data = plain(report)
+    data["curves"] = [curve_point(point) for point in thinned(report.curves)]
+    if report.sentence is not None:
+        for key in ("cross_attention", "encoder_attention"):
+            data["sentence"][key] = decimals(getattr(report.sentence, key))
+    return {key: value for key, value in data.items() if value not in (None, [], {}, "")}
+
+
+def curve_point(point: CurvePoint) -> dict[str, float]:
+    """The known columns of a record that hold a finite number. The step stays whole."""
+    known = {key: point[key] for key in CURVE_KEYS if is_number(point.get(key))}
+    return {
+        key: int(value) if key == "step" else significant(value) for key, value in known.items() if value is not None
+    }
+
+
+def thinned(curves: Sequence[CurvePoint], *, most: int = MOST_CURVE_POINTS) -> list[CurvePoint]:
+    """At most about `most` records of a long run: every validation stays, of the others every k-th."""
+    every = max(1, math.ceil(len(curves) / most))
+    last = len(curves) - 1
+    return [point for i, point in enumerate(curves) if i % every == 0 or i == last or validated(point)]
+
+
+def validated(point: CurvePoint) -> bool:
+    return any(point.get(key) is not None for key in ("valid_loss", "valid_bleu", "valid_chrf"))
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, mappings and sequences as dicts and lists; floats to 4 significant digits; NaN and inf as None."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain({key: getattr(value, key) for key in value.__dataclass_fields__})
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return significant(value) if math.isfinite(value) else None
+    return value
+
+
+def significant(value: float) -> float:
+    """4 significant digits; whole numbers lose their point, which JSON does not need."""
+    rounded = float(f"{value:.{DIGITS}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+def decimals(values: Any) -> Any:
+    """Attention weights by decimals, not digits: below 0.0001 nothing can be seen, and 0 is short."""
+    if isinstance(values, list | tuple):
+        return [decimals(item) for item in values]
+    rounded = round(values, ATTENTION_DECIMALS) if math.isfinite(values) else None
+    return int(rounded) if rounded is not None and rounded in (0.0, 1.0) else rounded
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def embedded(data: Any) -> str:
+    """JSON that is safe inside <script>: no "<" can end the element or open a comment, whatever a sentence holds."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    # A lone surrogate (broken input text) cannot be written as UTF-8; as \\udXXX it is still JSON.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _asset(name: str) -> str:
+    return files("glassformer.explain").joinpath("assets", name).read_text(encoding="utf-8")
