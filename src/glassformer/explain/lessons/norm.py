@@ -1,0 +1,77 @@
+"""Why LayerNorm and not BatchNorm: padding spoils a batch's statistics, and never a token's own."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from glassformer.explain.lessons.lesson import Lesson, Section, number_table, text_table
+from glassformer.nn.norms import LayerNorm
+
+# The five samples with features f1, f2 and z1 to z3 from the lecture notes.
+SAMPLES = (
+    ("s1", (2, 3, 7, 5, 4)),
+    ("s2", (1, 1, 2, 3, 4)),
+    ("s3", (5, 4, 1, 2, 3)),
+    ("s4", (6, 1, 7, 5, 6)),
+    ("s5", (7, 1, 3, 3, 4)),
+)
+FEATURES = ("f1", "f2", "z1", "z2", "z3")
+PADDING = (0, 3, 10, 100)  # zero vectors added behind the five tokens
+
+
+def tokens() -> Tensor:
+    """(5, 5): five tokens of five features."""
+    return torch.tensor([values for _, values in SAMPLES], dtype=torch.float64)
+
+
+def padded(count: int) -> Tensor:
+    """The tokens with `count` zero vectors behind them: (5 + count, 5)."""
+    return torch.cat([tokens(), torch.zeros(count, len(FEATURES), dtype=torch.float64)])
+
+
+def batch_norm(x: Tensor) -> Tensor:
+    """BatchNorm as in training: each feature by its mean and variance over all rows, padding included."""
+    return nn.BatchNorm1d(len(FEATURES), affine=False, dtype=torch.float64)(x)
+
+
+def layer_norm(x: Tensor) -> Tensor:
+    """LayerNorm: each row by its own mean and variance."""
+    with torch.no_grad():
+        return LayerNorm(len(FEATURES)).double()(x)
+
+
+def run() -> list[Section]:
+    names = [name for name, _ in SAMPLES]
+    x = tokens()
+    tables = [number_table(t, rows=names, columns=FEATURES, digits=2) for t in (x, batch_norm(x), layer_norm(x))]
+    return [
+        Section("Five tokens", "The example of the lecture notes: five rows, five features.", (tables[0],)),
+        Section("BatchNorm: down each column", "Each feature gets mean 0 over the batch.", (tables[1],)),
+        Section("LayerNorm: along each row", "Each token gets mean 0 over its own features.", (tables[2],)),
+        padding_section(),
+    ]
+
+
+def padding_section() -> Section:
+    real = len(SAMPLES)
+    batch, layer = batch_norm(tokens()), layer_norm(tokens())
+    rows = []
+    for count in PADDING:
+        x = padded(count)
+        moved = [(norm(x)[:real] - alone).abs().max() for norm, alone in ((batch_norm, batch), (layer_norm, layer))]
+        rows.append(
+            (str(count), f"{x[:, 0].mean():.2f}", f"{x[:, 0].var(correction=0):.2f}", *(f"{m:.3f}" for m in moved))
+        )
+    columns = ("padding", "mean of f1", "variance of f1", "BatchNorm moves by", "LayerNorm by")
+    return Section(
+        "The same tokens, more padding",
+        "Zeros that mean nothing pull the batch's mean and variance, so the same real tokens come out differently "
+        "(largest change shown). LayerNorm looks at one token at a time: its outputs stay equal.",
+        (text_table(columns, rows),),
+    )
+
+
+LESSON = Lesson(
+    "norm", "LayerNorm, not BatchNorm", "Padding changes BatchNorm's view of real tokens, never LayerNorm's.", run
+)
