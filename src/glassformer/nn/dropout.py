@@ -18,8 +18,10 @@ class Dropout(nn.Module):
 
     def __init__(self, p: float) -> None:
         super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"dropout = {p}: a share of the values, 0 <= p < 1")
         self.p = p
-        self.threshold = round(p * LEVELS)
+        self.threshold = min(round(p * LEVELS), LEVELS - 1)
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:

@@ -1,0 +1,89 @@
+"""Listening: what is recorded, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from glassformer.nn.attention import SelfAttention
+from glassformer.nn.taps import Tap, listen
+
+
+class Pair(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = Tap(), Tap()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x) * 2)
+
+
+def hooks(module: nn.Module) -> int:
+    return sum(len(m._forward_hooks) for m in module.modules())
+
+
+def test_a_tap_is_the_identity_itself() -> None:
+    x = torch.randn(3)
+    assert Tap()(x) is x
+
+
+def test_listening_records_each_value_in_order() -> None:
+    pair = Pair()
+    with listen(pair) as heard:
+        pair(torch.ones(3))
+        pair(torch.zeros(3))
+    assert [value.tolist() for value in heard["second"]] == [[2, 2, 2], [0, 0, 0]]
+    assert list(heard) == ["first", "second"]
+
+
+def test_only_what_is_wanted_is_recorded() -> None:
+    pair = Pair()
+    with listen(pair, lambda name: name == "second") as heard:
+        assert not pair.first.heard
+        assert pair.second.heard
+        pair(torch.ones(3))
+    assert list(heard) == ["second"]
+
+
+def test_recorded_values_hold_no_graph() -> None:
+    pair = Pair()
+    with listen(pair) as heard:
+        pair(torch.ones(3, requires_grad=True))
+    assert not heard["second"][0].requires_grad
+
+
+def test_listening_leaves_nothing_behind() -> None:
+    attention = SelfAttention(10, heads=2)
+    with listen(attention):
+        assert hooks(attention) > 0
+    assert hooks(attention) == 0
+    assert not attention.core.heard
+
+
+def test_listening_leaves_nothing_behind_after_an_error() -> None:
+    pair = Pair()
+    with pytest.raises(ZeroDivisionError), listen(pair):
+        raise ZeroDivisionError
+    assert hooks(pair) == 0
+
+
+def test_two_can_listen_and_each_leaves_alone() -> None:
+    pair = Pair()
+    with listen(pair) as outer:
+        with listen(pair, lambda name: name == "first") as inner:
+            pair(torch.ones(3))
+        pair(torch.ones(3))
+    assert (len(inner["first"]), len(outer["first"])) == (1, 2)
+
+
+def test_a_hook_may_replace_the_value() -> None:
+    pair = Pair()
+    handle = pair.first.register_forward_hook(lambda _, __, value: value + 1)
+    assert pair(torch.ones(3)).tolist() == [4, 4, 4]
+    handle.remove()
+    assert pair(torch.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_a_tap_has_no_parameters_and_no_state() -> None:
+    assert not Tap().state_dict()
