@@ -1,0 +1,66 @@
+"""Traces: how a word became its pieces, and how that is printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from glassformer.text import train_tokenizer
+
+TEXTS = ["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3
+
+
+def test_bpe_trace_shows_each_merge() -> None:
+    trace = train_tokenizer("bpe", TEXTS, vocab_size=264).trace("lowest")
+    assert [(step.merged, step.rank) for step in trace.steps] == [
+        (("e", "s"), 0),
+        (("es", "t"), 1),
+        (("l", "o"), 2),
+        (("lo", "w"), 3),
+    ]
+    assert trace.steps[0].before == ("l", "o", "w", "e", "s", "t")
+    assert trace.steps[1].before == trace.steps[0].after == ("l", "o", "w", "es", "t")
+    assert trace.steps[-1].after == trace.pieces == ("low", "est")
+    assert str(trace) == "\n".join(
+        [
+            "bpe: lowest",
+            "step  merge   rank  score  pieces",
+            "1     e + s   0     -      l | o | w | es | t",
+            "2     es + t  1     -      l | o | w | est",
+            "3     l + o   2     -      lo | w | est",
+            "4     lo + w  3     -      low | est",
+            "ids: low (263) est (261)",
+        ]
+    )
+
+
+def test_wordpiece_trace_shows_matches_and_the_merges_that_made_them() -> None:
+    trace = train_tokenizer("wordpiece", TEXTS, vocab_size=60).trace("lowest")
+    first, second = trace.steps
+    assert first.before == ("▁lowest",)
+    assert first.tried == ("▁lowest", "▁lowes", "▁lowe", "▁low")
+    assert first.after == ("▁low", "##est")
+    assert second.tried == ("##est",)
+    assert second.after == trace.pieces == ("▁low", "##est")
+    assert first.merged is not None
+    assert first.rank is not None
+    assert first.score is not None
+    assert first.score > 0
+
+
+def test_unknown_words_have_one_step() -> None:
+    trace = train_tokenizer("wordpiece", TEXTS, vocab_size=60).trace("loж")
+    assert [step.after for step in trace.steps] == [("<unk>",)]
+
+
+@pytest.mark.parametrize("kind", ["word", "char"])
+def test_lookups_have_one_step(kind: str) -> None:
+    trace = train_tokenizer(kind, TEXTS).trace("low")
+    assert len(trace.steps) == 1
+    assert trace.steps[0].after == trace.pieces
+
+
+@pytest.mark.parametrize("kind", ["word", "char", "bpe", "wordpiece"])
+def test_nothing_to_trace(kind: str) -> None:
+    trace = train_tokenizer(kind, TEXTS, vocab_size=300).trace("")
+    assert trace.steps == trace.pieces == trace.ids == ()
+    assert str(trace).startswith(f"{kind}:")
