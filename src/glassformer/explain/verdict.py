@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from glassformer.explain.report import CurvePoint, Score
 
-RISE = 0.02  # validation loss this much above its best, relatively, counts as risen
+RISE = 0.02  # validation loss this much above its best, relatively and in nats, counts as risen
 GAIN = 0.02  # validation loss this much better over the last fifth of the run counts as still improving
 BLEU_GAIN = 0.5  # the same for BLEU and chrF, in points
 BLOW_UP = 1.25  # training loss this many times its best counts as diverged
@@ -148,11 +148,16 @@ def overfit_sentence(curves: Sequence[CurvePoint], valid: Curve, start: int) -> 
         f"It overfits from step {start:,} on: the validation loss rose from {min(valid.values):.2f} "
         f"to {valid.end():.2f} while the training loss went on falling"
     )
-    bleu = curve(curves, "valid_bleu")
-    before = bleu.until(start)
-    if len(before) and bleu.end() > max(before.values) + BLEU_GAIN:
-        return f"{text}, though the validation BLEU still rose to {bleu.end():.1f}."
+    if bleu_rose_after(curves, start):
+        return f"{text}, though the validation BLEU still rose to {curve(curves, 'valid_bleu').end():.1f}."
     return f"{text}. The weights of step {start:,} are the ones to keep."
+
+
+def bleu_rose_after(curves: Sequence[CurvePoint], step: int) -> bool:
+    """Loss and BLEU can part: a model that grows too sure of itself may still choose better words."""
+    bleu = curve(curves, "valid_bleu")
+    before = bleu.until(step)
+    return len(before) > 0 and bleu.end() > max(before.values) + BLEU_GAIN
 
 
 def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
@@ -161,7 +166,7 @@ def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
     if len(valid) < 3 or len(train) < 2:
         return None
     best = valid.steps[valid.values.index(min(valid.values))]
-    risen = len(valid.since(best)) >= 3 and valid.end() > (1 + RISE) * min(valid.values)
+    risen = len(valid.since(best)) >= 3 and valid.end() > min(valid.values) + RISE * max(1.0, min(valid.values))
     near = train.until(best)
     falling = train.end() < (near.values[-1] if len(near) else train.values[0])
     return best if risen and falling else None
@@ -192,13 +197,17 @@ def next_steps(
     bleu = next((score.value for score in scores if score.name.upper().startswith("BLEU")), None)
     if not len(curve(curves, "valid_loss")):
         return ["hold some sentence pairs out for validation"]
-    overfit, improving = overfits_from(curves) is not None, still_improving(curves)
+    start, improving = overfits_from(curves), still_improving(curves)
+    overfit = start is not None
+    if bleu is not None and bleu >= BLEU_WORDS[0][0] and not improving:
+        return []
     advice = ["train longer"] if improving and not overfit else []
     few = train_pairs is not None and train_pairs < FEW_PAIRS
     if few and (overfit or (bleu is not None and bleu < BLEU_WORDS[1][0])):
         advice.append(f"add data: {train_pairs:,} sentence pairs are few, and nothing helps as surely")
-    if overfit:
-        advice += [more_dropout(dropout), "stop earlier or take a smaller model"]
+    if start is not None:
+        advice.append(more_dropout(dropout))
+        advice += [] if bleu_rose_after(curves, start) else ["stop earlier or take a smaller model"]
     if train_pairs and vocabulary and vocabulary > train_pairs:
         advice.append(f"a smaller vocabulary: {vocabulary:,} entries are seen too rarely in {train_pairs:,} pairs")
     if not overfit and not improving and bleu is not None and bleu < WEAK_BLEU:

@@ -1,1 +1,48 @@
+// Puts the sections together. A part that is not in the data gets no section; one that fails says so and stops no other.
 
+const SECTIONS = [
+  ["verdict", "In plain words", (data) => data.verdict, drawVerdict],
+  ["scores", "Scores on unseen sentences", (data) => data.scores, drawScores],
+  ["curves", "How it learned", (data) => data.curves, drawCurves],
+  ["samples", "Translations", (data) => data.samples, drawSamples],
+  ["sentence", "A sentence, piece by piece", (data) => data.sentence, drawSentence],
+  ["steps", "Choosing the words", (data) => data.sentence && data.sentence.steps.length, drawSteps],
+  ["attention", "Who looks at whom", (data) => data.sentence, drawAttention],
+  ["positions", "Where a word stands", (data) => data.positions, drawPositions],
+  ["facts", "The run", (data) => data.facts, drawFacts],
+];
+
+function trouble(message) {
+  const place = document.getElementById("trouble");
+  place.hidden = false;
+  place.textContent += `A part of this page could not be drawn: ${message} `;
+}
+window.addEventListener("error", (event) => trouble(event.message));
+
+function drawSection([id, title, wanted, draw], data) {
+  if (!wanted(data)) return null;
+  const section = el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title));
+  try {
+    if (!draw(data, section)) return null;
+    section.dataset.drawn = "yes";
+  } catch (error) {
+    trouble(`${title}: ${error.message}`);
+  }
+  document.getElementById("main").append(section);
+  return el("li", {}, el("a", { href: "#" + id }, title));
+}
+
+function drawPage() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  document.getElementById("top").append(
+    el("p", { class: "kicker" }, "Glassformer · report of a run"),
+    el("h1", {}, words(data.title || "")),
+    data.subtitle ? el("p", { class: "subtitle" }, words(data.subtitle)) : "");
+  const links = SECTIONS.map((section) => drawSection(section, data)).filter(Boolean);
+  const nav = document.getElementById("contents");
+  if (links.length > 1) nav.append(el("ul", {}, links));
+  else nav.remove();
+  document.documentElement.dataset.drawn = "yes";
+}
+
+drawPage();
