@@ -84,14 +84,22 @@ class Ragged:
 
 
 @dataclass(frozen=True)
-class EncodedPairs:
-    """A corpus as ids. Sources end with `eos`; targets are stored bare and framed when a batch is made."""
+class Marks:
+    """The ids that frame the sentences of one side."""
 
-    sources: Ragged
-    targets: Ragged
     pad: int
     bos: int
     eos: int
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """A corpus as bare ids; the marks that frame them are put on when a batch is made."""
+
+    sources: Ragged
+    targets: Ragged
+    source_marks: Marks
+    target_marks: Marks
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -103,9 +111,10 @@ class EncodedPairs:
 
     def batch(self, index: Index) -> Batch:
         """The pairs at `index` as one padded batch."""
-        source = padded([[*self.sources[i], self.eos] for i in index], self.pad)
-        target_in = padded([[self.bos, *self.targets[i]] for i in index], self.pad)
-        target_out = padded([[*self.targets[i], self.eos] for i in index], self.pad)
+        mark = self.target_marks
+        source = padded([[*self.sources[i], self.source_marks.eos] for i in index], self.source_marks.pad)
+        target_in = padded([[mark.bos, *self.targets[i]] for i in index], mark.pad)
+        target_out = padded([[*self.targets[i], mark.eos] for i in index], mark.pad)
         lengths = torch.from_numpy(self.lengths[index])
         return Batch(source, lengths[:, 0], target_in, target_out, lengths[:, 1], index)
 
@@ -118,10 +127,10 @@ def padded(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
     return torch.from_numpy(result)
 
 
-def source_batch(rows: Sequence[Sequence[int]], *, pad: int, eos: int) -> SourceBatch:
-    """Encoded sentences as a batch for decoding, each closed with `eos`."""
-    closed = [[*row, eos] for row in rows]
-    return SourceBatch(padded(closed, pad), torch.tensor([len(row) for row in closed]))
+def source_batch(rows: Sequence[Sequence[int]], marks: Marks) -> SourceBatch:
+    """Encoded sentences as a batch for decoding, each closed with the end mark."""
+    closed = [[*row, marks.eos] for row in rows]
+    return SourceBatch(padded(closed, marks.pad), torch.tensor([len(row) for row in closed]))
 
 
 def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int) -> list[Index]:

@@ -148,8 +148,7 @@ class RunFolder:
         begun = files.read_manifest(self.path)
         content = {name: files.read_checked(self.path, name, begun) for name in begun["files"]}
         content[WEIGHTS] = packed
-        kept = {key: value for key, value in begun.items() if key not in ("format", "files")}
-        self._write_manifest(content, {**kept, **about})
+        self._write_manifest(content, {**self.about(), **about})
         files.write_atomically(self.path / WEIGHTS, packed)
         shutil.rmtree(self.path / "checkpoints", ignore_errors=True)
 
@@ -167,6 +166,10 @@ class RunFolder:
     def text(self, name: str) -> bytes:
         """A file of the run's start (a tokenizer), checked against the manifest."""
         return files.read_checked(self.path, name, files.read_manifest(self.path))
+
+    def about(self) -> dict[str, Any]:
+        """What the manifest says besides the files: fingerprints of data and code, how training ended."""
+        return {key: value for key, value in files.read_manifest(self.path).items() if key not in ("format", "files")}
 
     def has(self, name: str) -> bool:
         return (self.path / name).is_file()

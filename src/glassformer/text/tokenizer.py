@@ -71,13 +71,9 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, in the library's own threads."""
-        try:
-            encodings = self._inner.encode_batch_fast(list(texts), add_special_tokens=False)
-        except TypeError:
-            for text in texts:
-                _check_text(text)
-            raise
-        found = [encoding.ids for encoding in encodings]
+        for text in texts:
+            _check_text(text)
+        found = [one.ids for one in self._inner.encode_batch_fast(list(texts), add_special_tokens=False)]
         return [
             ids if self._special_ids.isdisjoint(ids) else self.encode(text)
             for text, ids in zip(texts, found, strict=True)
@@ -140,7 +136,7 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Write tokenizer.json, which the `tokenizers` library and all that use it can read."""
-        Path(path).write_text(self._json(), encoding="utf-8", newline="\n")
+        Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -162,7 +158,7 @@ class Tokenizer:
     @classmethod
     def from_gpt2_files(cls, vocab_json: str | Path, merges_txt: str | Path) -> Tokenizer:
         """GPT-2's byte-level BPE from its two files (vocab.json or encoder.json, merges.txt or vocab.bpe)."""
-        lines = [line for line in _read(merges_txt).split("\n") if line and not line.startswith("#version")]
+        lines = [line for line in _lines(merges_txt) if line and not line.startswith("#version")]
         try:
             merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
             model = models.BPE(vocab=json.loads(_read(vocab_json)), merges=merges)
@@ -178,7 +174,7 @@ class Tokenizer:
     @classmethod
     def from_bert_vocab(cls, vocab_txt: str | Path, *, lowercase: bool = True) -> Tokenizer:
         """BERT's WordPiece from its vocab.txt: one piece per line, the line number is the id."""
-        pieces = _read(vocab_txt).removesuffix("\n").split("\n")
+        pieces = _lines(vocab_txt)
         vocabulary = {piece: number for number, piece in enumerate(pieces)}
         if "[UNK]" not in vocabulary:
             _fail(f"{vocab_txt} has no [UNK] among its {len(pieces):,} lines; expected BERT's vocab.txt")
@@ -197,6 +193,10 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"<Tokenizer {self.kind}, {len(self):,} pieces>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and other processes get a tokenizer made anew: the library's own copy forgets that text is text."""
+        return _rebuilt, (self._inner.to_str(), self._merges)
+
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
@@ -211,8 +211,11 @@ class Tokenizer:
         """A twin that cannot find special tokens in text: Unigram and word vocabularies hold them beside the
         ordinary pieces, so a "</s>" in the text would be looked up and found. They get names that no text has."""
         content = json.loads(self._inner.to_str())
+        model, names = content["model"], {self.token(number) for number in self._special_ids}
         content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
-        content["model"]["vocab"] = _renamed(content["model"]["vocab"], self._special_ids)
+        model["vocab"] = _renamed(model["vocab"], self._special_ids)
+        if "merges" in model:
+            model["merges"] = [pair for pair in model["merges"] if not {*pair, "".join(pair)} & names]
         return tokenizers.Tokenizer.from_str(json.dumps(content))
 
     @cached_property
@@ -272,13 +275,18 @@ class Tokenizer:
         own = getattr(self._inner.model, "unk_token", None)
         return self._first_id([own, *_UNK_NAMES] if own else _UNK_NAMES)
 
-    def _json(self) -> str:
+    def to_json(self) -> str:
+        """What `save` writes: the library's format, with our merges beside its model."""
         text = self._inner.to_str(pretty=True)
         if not self._merges:
             return text
         content = json.loads(text)
         content["model"][_MERGES_KEY] = [merge.line() for merge in self._merges]
         return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def _rebuilt(content: str, merges: tuple[Merge, ...]) -> Tokenizer:
+    return Tokenizer(tokenizers.Tokenizer.from_str(content), merges=merges)
 
 
 def _kind(inner: tokenizers.Tokenizer) -> str:
@@ -298,10 +306,10 @@ def _uses(part: Any, name: str) -> bool:
 
 
 def _renamed(vocabulary: Any, ids: frozenset[int]) -> Any:
-    """The vocabulary with the pieces of `ids` under names of noncharacters, which no text holds."""
+    """The vocabulary with the pieces of `ids` under names of a noncharacter and a space, which no word holds."""
     if isinstance(vocabulary, dict):
-        return {f"\uffff{number}" if number in ids else piece: number for piece, number in vocabulary.items()}
-    return [[f"\uffff{number}" if number in ids else piece, score] for number, (piece, score) in enumerate(vocabulary)]
+        return {f"\uffff {number}" if number in ids else piece: number for piece, number in vocabulary.items()}
+    return [[f"\uffff {number}" if number in ids else piece, score] for number, (piece, score) in enumerate(vocabulary)]
 
 
 def _check_text(text: str) -> None:
@@ -313,11 +321,16 @@ def _check_text(text: str) -> None:
 
 def _read(path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         _fail(f"there is no file {path}; expected a tokenizer file: train a tokenizer first or check the path", error)
     except (OSError, UnicodeDecodeError) as error:
         _fail(f"{path} cannot be read as a UTF-8 file: {error}; expected a tokenizer file", error)
+
+
+def _lines(path: str | Path) -> list[str]:
+    """Only a line feed ends a line, since pieces may hold other separators; files from Windows have one more sign."""
+    return _read(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def _fail(message: str, cause: BaseException | None = None) -> NoReturn:

@@ -1,0 +1,124 @@
+"""What a person sees while something takes its time: on stderr, so that output still pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from glassformer.tasks.translation import TranslationRecipe
+from glassformer.train.loop import Progress as Standing
+from glassformer.train.step import StepReport
+
+
+def stderr_console() -> Console:
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class TrainingDisplay:
+    """The progress of a training: a bar on a terminal, a line per validation anywhere."""
+
+    def __init__(self, out: str) -> None:
+        self.out = out
+        self.console = stderr_console()
+        self.bar = Progress(
+            SpinnerColumn(),
+            TextColumn("step"),
+            MofNCompleteColumn(),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("loss {task.fields[loss]}"),
+            TextColumn("{task.fields[rate]} tokens/s"),
+            TextColumn("{task.fields[best]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=self.console,
+            transient=True,
+        )
+        self.task = self.bar.add_task("train", total=None, loss="-", rate="-", best="", visible=False)
+        self.smooth_loss: float | None = None
+        self.smooth_rate: float | None = None
+        self.tokens = 0
+
+    def __enter__(self) -> TrainingDisplay:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.bar.stop()
+
+    def on_stage(self, text: str) -> None:
+        self.console.print(f"[dim]·[/dim] {text}")
+
+    def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None:
+        model, train = recipe.model, recipe.train
+        shape = f"{model.N}+{model.N_decoder or model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
+        self.on_stage(f"Transformer with {parameters:,} parameters ({shape})")
+        where = f"going on at step {resumed_at:,} of" if resumed_at else "training"
+        self.on_stage(
+            f"{where} {train.steps:,} steps of {train.batch_tokens:,} tokens on {train.device}, {train.threads} threads"
+        )
+        self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)
+
+    def on_step(self, progress: Standing, report: StepReport, seconds: float) -> None:
+        rate = (progress.tokens - self.tokens) / seconds if self.tokens or progress.step == 1 else None
+        self.tokens = progress.tokens
+        self.smooth_loss = _smooth(self.smooth_loss, report.loss)
+        if rate is not None:
+            self.smooth_rate = _smooth(self.smooth_rate, rate)
+        shown_rate = f"{self.smooth_rate:,.0f}" if self.smooth_rate else "-"
+        self.bar.update(self.task, completed=progress.step, loss=f"{self.smooth_loss:.3f}", rate=shown_rate)
+
+    def on_validation(self, record: Mapping[str, Any]) -> None:
+        star = " [bold green]best so far[/bold green]" if record["best"] else ""
+        self.console.print(
+            f"  step {record['step']:>6,}  valid loss {record['valid_loss']:.3f}  BLEU {record['valid_bleu']:5.1f}  "
+            f"chrF {record['valid_chrf']:5.1f}  {record['seconds']:,.0f} s{star}"
+        )
+        if record["best"]:
+            self.bar.update(self.task, best=f"best BLEU {record['valid_bleu']:.1f}")
+
+    def farewell(self, progress: Standing) -> None:
+        """The last words: how it ended and what to do next."""
+        if not progress.stopped:
+            self.console.print(f"Stopped at step {progress.step:,} and saved. The same command goes on from there.")
+        elif progress.stopped != "finished before":
+            self.console.print(f"Done ({progress.stopped}); the weights of step {progress.best_step:,} were the best.")
+        self.console.print(f'Try:  glassformer translate {self.out} "..."')
+
+
+def _smooth(before: float | None, now: float) -> float:
+    return now if before is None else 0.95 * before + 0.05 * now
+
+
+class SpeedColumn(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+def counting(what: str) -> Progress:
+    """A bar for a known number of things, with rate and time left."""
+    return Progress(
+        TextColumn(what),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        SpeedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=stderr_console(),
+        transient=True,
+    )

@@ -1,0 +1,39 @@
+"""`glassformer lesson`: the ideas of the Transformer, one small computed example each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from glassformer.errors import SettingsError
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer lesson            [dim]lists them[/dim]
+
+  glassformer lesson mixing     [dim]attention without any parameter: money bank grows[/dim]
+
+  glassformer lesson scaling    [dim]why scores are divided by the root of d_k[/dim]
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(epilog=EXAMPLES)(lesson)
+
+
+def lesson(name: Annotated[str | None, typer.Argument(help="Which one; none lists them all.")] = None) -> None:
+    """Small cases that run and print: attention, masks, scaling, norms, positions."""
+    from rich.console import Console
+
+    from glassformer.explain.lessons import LESSONS, lesson_view
+
+    console = Console(highlight=False)
+    if name is None:
+        for key, entry in LESSONS.items():
+            console.print(f"  [bold]{key:<10}[/bold] {entry.summary}")
+        return
+    if name not in LESSONS:
+        raise SettingsError(f"No lesson {name!r}. There are: {', '.join(LESSONS)}.")
+    console.print(lesson_view(LESSONS[name]))

@@ -1,0 +1,58 @@
+"""The command line: `glassformer VERB ...`. Each verb lives in a thin file; what computes is imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from glassformer import __version__
+from glassformer.cli import learning, running, tokens, training
+from glassformer.errors import GlassformerError
+
+app = typer.Typer(
+    help="Glassformer: Transformers you can see through. Train, translate, evaluate and explain on your own machine.",
+    epilog="Start here:  glassformer train --corpus phrasebook --out runs/first",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    add_completion=True,
+)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"glassformer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def glassformer(
+    version: bool = typer.Option(
+        False, "--version", callback=show_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Transformers you can see through."""
+
+
+training.add_to(app)
+running.add_to(app)
+learning.add_to(app)
+tokens.add_to(app)
+
+
+def main() -> None:
+    """Runs a command; what a user can mend is one line on stderr and exit code 2, never a traceback."""
+    try:
+        app()
+    except GlassformerError as error:
+        typer.echo(f"glassformer: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader has left (`| head`). Point stdout elsewhere so that closing it does not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

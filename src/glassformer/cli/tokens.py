@@ -1,0 +1,71 @@
+"""`glassformer tokenizer`: train one, look into one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glassformer.config import help_of
+from glassformer.errors import TokenizerError
+from glassformer.text.settings import TextSettings
+
+tokenizer = typer.Typer(
+    help="Train a tokenizer and look into one.",
+    no_args_is_help=True,
+    epilog="Example:  glassformer tokenizer train corpus.en corpus.de --out tokenizer.json",
+)
+
+File = Annotated[Path, typer.Argument(help="A tokenizer.json, ours or made by others.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(tokenizer, name="tokenizer")
+
+
+@tokenizer.command(
+    epilog="Example:  glassformer tokenizer train corpus.en corpus.de --kind wordpiece --out tokenizer.json"
+)
+def train(
+    files: Annotated[list[Path], typer.Argument(help="Text files, one sentence a line.")],
+    out: Annotated[Path, typer.Option(help="Where to write tokenizer.json; an existing file is not overwritten.")],
+    kind: Annotated[str, typer.Option(help=help_of(TextSettings, "kind"))] = "bpe",
+    vocab_size: Annotated[int, typer.Option(min=8, help=help_of(TextSettings, "vocab_size"))] = 8000,
+    lowercase: Annotated[bool, typer.Option(help=help_of(TextSettings, "lowercase"))] = False,
+    normalization: Annotated[str, typer.Option(help=help_of(TextSettings, "normalization"))] = "NFC",
+) -> None:
+    """Learn a vocabulary from text files."""
+    from glassformer.text import lines_of, train_tokenizer
+
+    if out.exists():
+        raise TokenizerError(f"{out} exists already. Name a new file, or remove it first.")
+    made = train_tokenizer(
+        kind, lines_of(files), vocab_size=vocab_size, lowercase=lowercase, normalization=normalization
+    )
+    made.save(out)
+    typer.echo(f"{out}: {made.kind}, {len(made):,} tokens")
+
+
+@tokenizer.command(epilog='Example:  glassformer tokenizer encode runs/en-de/tokenizer.json "I ate an apple."')
+def encode(file: File, text: str, json_: Json = False) -> None:
+    """Show the pieces and ids of a text."""
+    from glassformer.text import Tokenizer
+
+    loaded = Tokenizer.load(file)
+    pieces, ids = loaded.pieces(text), loaded.encode(text)
+    if json_:
+        typer.echo(json.dumps({"text": text, "pieces": pieces, "ids": ids}, ensure_ascii=False))
+        return
+    for piece, number in zip(pieces, ids, strict=True):
+        typer.echo(f"{number:>7}  {piece}")
+
+
+@tokenizer.command(epilog="Example:  glassformer tokenizer trace runs/en-de/tokenizer.json unbelievable")
+def trace(file: File, word: str) -> None:
+    """Show how a word becomes its pieces, merge by merge."""
+    from glassformer.text import Tokenizer
+
+    typer.echo(str(Tokenizer.load(file).trace(word)))

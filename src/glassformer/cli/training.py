@@ -1,0 +1,83 @@
+"""`glassformer train` and `glassformer recipe`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from glassformer.config import apply_assignments, help_of, merge, read_toml, validate
+from glassformer.data.settings import DataSettings
+
+TRAIN_EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer train --corpus phrasebook --out runs/first
+      [dim]nothing to download: learns English-German from the built-in phrasebook[/dim]
+
+  glassformer train --source train.en --target train.de --valid val.en val.de --out runs/en-de
+      [dim]two aligned text files, one sentence a line[/dim]
+
+  glassformer train --pairs corpus.tsv --out runs/en-de --set model.size=small --set train.epochs=30
+
+  glassformer train recipe.toml --set train.lr=3e-4
+      [dim]by recipe; `glassformer recipe > recipe.toml` writes one with every setting explained[/dim]
+
+Ctrl-C saves and stops; the same command goes on from there. Meanwhile `glassformer translate` works from the
+latest checkpoint.
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(epilog=TRAIN_EXAMPLES)(train)
+    app.command(epilog="[bold]Example[/bold]\n\n  glassformer recipe --set model.size=small > recipe.toml")(recipe)
+
+
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the recipe, e.g. train.lr=3e-4. Repeatable."),
+]
+
+
+def train(
+    recipe: Annotated[Path | None, typer.Argument(help="A recipe (TOML); options below override it.")] = None,
+    source: Annotated[str | None, typer.Option(help=help_of(DataSettings, "source"))] = None,
+    target: Annotated[str | None, typer.Option(help=help_of(DataSettings, "target"))] = None,
+    pairs: Annotated[str | None, typer.Option(help=help_of(DataSettings, "pairs"))] = None,
+    corpus: Annotated[str | None, typer.Option(help=help_of(DataSettings, "corpus"))] = None,
+    valid: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="SOURCE TARGET", help="Two aligned files to validate with.")
+    ] = None,
+    valid_pairs: Annotated[str | None, typer.Option(help="Or one TSV file to validate with.")] = None,
+    out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder again goes on with it.")] = None,
+    set_: Setting = None,
+    json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
+) -> None:
+    """Train a translator on sentences in two languages."""
+    data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "corpus": corpus}
+    data["valid"] = valid or ((valid_pairs,) if valid_pairs else None)
+    given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}, "out": out}
+    tree = merge(read_toml(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
+    tree = apply_assignments(tree, set_ or [])
+
+    from glassformer.cli.display import TrainingDisplay
+    from glassformer.tasks.translation import TranslationRecipe
+    from glassformer.tasks.translation import train as train_translator
+
+    checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
+    with TrainingDisplay(checked.out or "") as display:
+        progress = train_translator(checked, watcher=display)
+    display.farewell(progress)
+    if json_:
+        typer.echo(json.dumps({"out": checked.out, **vars(progress)}))
+
+
+def recipe(set_: Setting = None) -> None:
+    """Print a recipe with every setting, its help and its default, to start from."""
+    from glassformer.config import to_toml
+    from glassformer.tasks.translation import TranslationRecipe
+
+    tree = apply_assignments({}, set_ or [])
+    typer.echo(to_toml(validate(TranslationRecipe, tree), comments=True), nl=False)

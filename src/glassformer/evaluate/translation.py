@@ -1,0 +1,82 @@
+"""Scores of translations: sacreBLEU's BLEU and chrF with their signatures, exact match, all with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from glassformer.errors import DataError
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number with its 95% interval and how it was computed."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    signature: str
+    sentences: int
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.2f} (95% interval {self.low:.2f} to {self.high:.2f})"
+
+
+def corpus_scores(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES
+) -> list[Score]:
+    """BLEU, chrF and exact match of all sentences; each sentence may have several references."""
+    _check(hypotheses, references)
+    streams = reference_streams(references)
+    metrics = [("BLEU", BLEU()), ("chrF", CHRF())]
+    scores = [_corpus_score(name, metric, hypotheses, streams, resamples) for name, metric in metrics]
+    return [*scores, exact_match(hypotheses, references, resamples=resamples)]
+
+
+def bleu_and_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, float]:
+    """The two numbers alone, quick enough for every validation."""
+    _check(hypotheses, references)
+    streams = reference_streams(references)
+    bleu, chrf = BLEU(), CHRF()
+    return bleu.corpus_score(hypotheses, streams).score, chrf.corpus_score(hypotheses, streams).score
+
+
+def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    if not hypotheses or len(hypotheses) != len(references):
+        raise DataError(
+            f"Got {len(hypotheses):,} translations and {len(references):,} references: there must be equally many, "
+            "and at least one."
+        )
+
+
+def reference_streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    """References per sentence -> sacreBLEU's streams: the first of each, the second of each where there is one, ..."""
+    count = max(len(options) for options in references)
+    return [[options[i] if i < len(options) else None for options in references] for i in range(count)]
+
+
+def _corpus_score(
+    name: str, metric: Metric, hypotheses: Sequence[str], streams: list[list[str | None]], resamples: int
+) -> Score:
+    """sacreBLEU's own bootstrap: `resamples` draws of the sentences with replacement."""
+    result = metric.corpus_score(hypotheses, streams, n_bootstrap=resamples)
+    mean, half = getattr(result, "_mean", result.score), getattr(result, "_ci", 0.0)
+    signature = str(metric.get_signature())
+    return Score(name, result.score, mean - half, mean + half, signature, len(hypotheses))
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES) -> Score:
+    """Percent of translations that equal one of their references to the letter."""
+    right = np.array([hypothesis in options for hypothesis, options in zip(hypotheses, references, strict=True)])
+    draws = np.random.default_rng(12345).integers(0, len(right), (resamples, len(right)))
+    low, high = np.percentile(right[draws].mean(axis=1), [2.5, 97.5])
+    signature = f"exact|case:mixed|nrefs:{'var' if len({len(o) for o in references}) > 1 else len(references[0])}"
+    return Score("exact match", 100 * right.mean(), 100 * low, 100 * high, signature, len(right))

@@ -1,0 +1,285 @@
+"""Training a translator: read, tokenise, plan, train, choose the best, report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from glassformer import __version__
+from glassformer.config import to_toml, walk
+from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
+from glassformer.data.pairs import Corpus, all_sides, hold_out, read_aligned, read_pair_files, read_tsv
+from glassformer.data.phrasebook import Phrase, phrasebook
+from glassformer.data.settings import DataSettings
+from glassformer.errors import DataError, RunError, SettingsError
+from glassformer.evaluate.translation import bleu_and_chrf
+from glassformer.models.transformer import Transformer
+from glassformer.store.run import RunFolder
+from glassformer.store.weights import load_weights
+from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
+from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load_tokenizers, marks_of
+from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.train.loop import Job, Progress, Watcher, train_loop
+from glassformer.train.machine import choose_device, keep_freed_memory, thread_count
+from glassformer.train.objective import token_loss
+
+
+class TrainingWatcher(Watcher, Protocol):
+    """Someone who also wants to hear what happens before and after the steps."""
+
+    def on_stage(self, text: str) -> None:
+        """A part of the work begins, or something worth knowing was found."""
+
+    def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None:
+        """Everything is decided; the steps begin."""
+
+
+class Silent:
+    """A watcher that looks away."""
+
+    def on_stage(self, text: str) -> None: ...
+    def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None: ...
+    def on_step(self, progress: Progress, report: Any, seconds: float) -> None: ...
+    def on_validation(self, record: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Held:
+    """Held-out sentences, each with all its references."""
+
+    sources: list[str]
+    references: list[tuple[str, ...]]
+
+    def first(self, count: int) -> Held:
+        return Held(self.sources[:count], self.references[:count])
+
+    def corpus(self) -> Corpus:
+        return Corpus(self.sources, [options[0] for options in self.references])
+
+
+def train(
+    recipe: TranslationRecipe | Mapping[str, Any],
+    out: str | Path | None = None,
+    *,
+    watcher: TrainingWatcher | None = None,
+) -> Progress:
+    """Trains by the recipe into the folder `out`; goes on where an earlier, stopped training of it stood."""
+    recipe = TranslationRecipe.model_validate(recipe)
+    run = RunFolder(_folder(recipe, out))
+    watcher = watcher or Silent()
+    with run.lock():
+        if run.exists and run.finished:
+            watcher.on_stage(
+                f"{run.path} is finished already; nothing to do. For another training choose another --out."
+            )
+            return Progress(stopped="finished before", step=read_recipe(run).train.steps or 0)
+        return _train_locked(recipe, run, watcher)
+
+
+def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
+    folder = out or recipe.out
+    if not folder:
+        raise SettingsError('Where to? Give the run a folder: --out runs/NAME, or out = "runs/NAME" in the recipe.')
+    return Path(folder)
+
+
+def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher) -> Progress:
+    keep_freed_memory()
+    torch.set_num_threads(thread_count(recipe.train.threads))
+    device = choose_device(recipe.train.device)
+    watcher.on_stage("Reading the sentences")
+    corpus, held = read_corpora(recipe.data, seed=recipe.train.seed, watcher=watcher)
+    source, target = load_tokenizers(run) if run.exists else make_tokenizers(recipe, corpus, watcher)
+    watcher.on_stage("Turning sentences into tokens")
+    pairs = encode(corpus, source, target, most=recipe.data.max_tokens, watcher=watcher)
+    recipe = resolve(recipe, pairs, device)
+    about = {"data": {"train": corpus.fingerprint(), "valid": held.corpus().fingerprint()}}
+    open_run(run, recipe, source, target, about)
+    job = make_job(recipe, run, source, target, pairs, held, device, watcher)
+    parameters = sum(p.numel() for p in job.model.parameters())
+    watcher.on_plan(recipe, parameters=parameters, resumed_at=run.steps[-1] if run.steps else 0)
+    progress = train_loop(job)
+    if progress.stopped:
+        finish(run, job.model, progress)
+    return progress
+
+
+# Data
+
+
+def read_corpora(data: DataSettings, *, seed: int, watcher: TrainingWatcher) -> tuple[Corpus, Held]:
+    """The sentences to learn from and those to validate with."""
+    if data.corpus == "phrasebook":
+        book = phrasebook(train=data.corpus_size)
+        learned = Corpus([p.source for p in book.train], [p.references[0] for p in book.train])
+        return learned, held_phrases(book.valid)
+    corpus = read_training(data)
+    for reason, count in corpus.dropped.items():
+        watcher.on_stage(f"Left out {count:,} of {len(corpus) + count:,} pairs: {reason}")
+    if data.valid:
+        held = read_pair_files([Path(name) for name in data.valid])
+    else:
+        corpus, held = hold_out(corpus, seed=seed)
+        watcher.on_stage(f"No --valid given: {len(held):,} pairs are held out for validation")
+    return corpus, Held(held.sources, [(text,) for text in held.targets])
+
+
+def read_training(data: DataSettings) -> Corpus:
+    if data.source and data.target:
+        return read_aligned(Path(data.source), Path(data.target))
+    if data.pairs:
+        return read_tsv(Path(data.pairs))
+    raise SettingsError(
+        "No sentences to learn from. Give --source FILE and --target FILE, or --pairs FILE.tsv, or --corpus phrasebook."
+    )
+
+
+def held_phrases(phrases: Sequence[Phrase]) -> Held:
+    return Held([p.source for p in phrases], [p.references for p in phrases])
+
+
+def make_tokenizers(recipe: TranslationRecipe, corpus: Corpus, watcher: TrainingWatcher) -> tuple[Tokenizer, Tokenizer]:
+    """Trains one tokenizer on both sides, or one on each."""
+    watcher.on_stage("Learning the vocabulary")
+    text = recipe.text
+    learn = partial(
+        train_tokenizer,
+        text.kind,
+        vocab_size=text.vocab_size,
+        lowercase=text.lowercase,
+        normalization=text.normalization,
+    )
+    if text.shared:
+        shared = learn(all_sides(corpus))
+        return shared, shared
+    return learn(corpus.sources), learn(corpus.targets)
+
+
+def encode(
+    corpus: Corpus, source: Tokenizer, target: Tokenizer, *, most: int, watcher: TrainingWatcher
+) -> EncodedPairs:
+    """The corpus as ids, without pairs that have an empty or too long side."""
+    both = zip(source.encode_batch(corpus.sources), target.encode_batch(corpus.targets), strict=True)
+    kept = [(s, t) for s, t in both if s and t and max(len(s), len(t)) <= most]
+    if len(kept) < len(corpus):
+        watcher.on_stage(f"Left out {len(corpus) - len(kept):,} pairs: longer than data.max_tokens = {most} tokens")
+    if not kept:
+        raise DataError(f"All {len(corpus):,} pairs are longer than data.max_tokens = {most}. Raise it.")
+    return EncodedPairs(Ragged([s for s, _ in kept]), Ragged([t for _, t in kept]), marks_of(source), marks_of(target))
+
+
+# Plan and run
+
+
+def resolve(recipe: TranslationRecipe, pairs: EncodedPairs, device: torch.device) -> TranslationRecipe:
+    """The recipe with everything decided that depends on the data and the machine."""
+    batches = epoch_batches(pairs.lengths, tokens=recipe.train.batch_tokens, seed=recipe.train.seed, epoch=0)
+    settings = recipe.train.resolved(
+        batches_per_epoch=len(batches), threads=torch.get_num_threads(), device=str(device)
+    )
+    return recipe.model_copy(update={"train": settings, "out": None})
+
+
+def open_run(
+    run: RunFolder, recipe: TranslationRecipe, source: Tokenizer, target: Tokenizer, about: Mapping[str, Any]
+) -> None:
+    """Starts the folder, or makes sure that the one there is of the same recipe and the same data."""
+    if run.exists:
+        same_recipe(recipe, read_recipe(run), run)
+        same_data(run, about)
+        return
+    texts = {SHARED: source} if source is target else {SOURCE: source, TARGET: target}
+    run.begin(
+        config=to_toml(recipe),
+        texts={name: tokenizer.to_json().encode() for name, tokenizer in texts.items()},
+        about={"glassformer": __version__, "torch": torch.__version__, **about},
+    )
+
+
+def same_recipe(now: TranslationRecipe, then: TranslationRecipe, run: RunFolder) -> None:
+    """Going on with other settings would make a run that no recipe describes."""
+    changes = []
+    for name, _ in walk(TranslationRecipe):
+        old, new = (_value(recipe, name) for recipe in (then, now))
+        if old != new and name != "out":
+            changes.append(f"{name} was {old!r}, now {new!r}")
+    if changes:
+        raise RunError(
+            f"{run.path} was started with other settings: {'; '.join(changes)}. "
+            "Give the same ones to go on, or another --out for a new run."
+        )
+
+
+def _value(settings: Any, name: str) -> Any:
+    for part in name.split("."):
+        settings = getattr(settings, part)
+    return settings
+
+
+def same_data(run: RunFolder, about: Mapping[str, Any]) -> None:
+    begun = run.about().get("data", {})
+    changed = [part for part, fingerprint in about["data"].items() if begun.get(part) != fingerprint]
+    if changed:
+        raise RunError(
+            f"{run.path} was started with other sentences ({' and '.join(changed)} changed since). "
+            "Restore the files to go on, or choose another --out for a new run."
+        )
+
+
+def make_job(
+    recipe: TranslationRecipe,
+    run: RunFolder,
+    source: Tokenizer,
+    target: Tokenizer,
+    pairs: EncodedPairs,
+    held: Held,
+    device: torch.device,
+    watcher: TrainingWatcher,
+) -> Job:
+    """Binds model, objective and validation together for the loop."""
+    torch.manual_seed(recipe.train.seed)
+    model = Transformer(recipe.model, source_vocabulary=len(source), target_vocabulary=len(target)).to(device)
+    translator = Translator(model, source, target, recipe)
+    held_pairs = encode(held.corpus(), source, target, most=10 * recipe.data.max_tokens, watcher=watcher)
+    return Job(
+        model=model,
+        pairs=pairs,
+        settings=recipe.train,
+        loss=partial(token_loss, model, label_smoothing=recipe.train.label_smoothing),
+        validate=lambda: validate_translator(translator, held_pairs, held.first(recipe.train.valid_sentences)),
+        run=run,
+        watcher=watcher,
+        device=device,
+    )
+
+
+def validate_translator(translator: Translator, pairs: EncodedPairs, sample: Held) -> dict[str, float]:
+    """Loss per token on all held-out pairs; BLEU and chrF of greedy translations of a part of them."""
+    hypotheses = translator.translate(sample.sources, beam=1)
+    bleu, chrf = bleu_and_chrf(hypotheses, sample.references)
+    return {"loss": held_loss(translator, pairs), "bleu": bleu, "chrf": chrf}
+
+
+@torch.inference_mode()
+def held_loss(translator: Translator, pairs: EncodedPairs) -> float:
+    """Cross-entropy per target token, without label smoothing."""
+    total, count = 0.0, 0
+    for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
+        batch = pairs.batch(index).to(translator.device)
+        loss, tokens = token_loss(translator.model, batch, label_smoothing=0.0)
+        total, count = total + loss.item(), count + tokens
+    return total / count
+
+
+def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
+    """The best weights become the run's own."""
+    best = run.checkpoint(progress.best_step)
+    load_weights(model, best.weights, origin=f"checkpoint {best.step}")
+    ended = {"stopped": progress.stopped, "best_step": progress.best_step, "steps": progress.step}
+    run.finish(best.weights, about={"training": {**ended, "seconds": round(progress.seconds, 1)}})

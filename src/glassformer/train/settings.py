@@ -1,0 +1,48 @@
+"""How to train."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from glassformer.config import Settings
+
+
+class TrainSettings(Settings):
+    """Length, step size, regularisation and checks of a training. What is left open is resolved before step 1."""
+
+    epochs: float = Field(20.0, gt=0, description="Passes over the data; decides `steps` where that is not given.")
+    steps: int | None = Field(None, ge=1, description="Updates of the weights in all.")
+    batch_tokens: int = Field(4096, ge=16, description="Tokens in a batch, both sides and padding included.")
+    accumulate: int = Field(1, ge=1, description="Batches whose gradients are added up for one update.")
+    lr: float = Field(2e-3, gt=0, description="Highest learning rate, reached at the end of the warm-up.")
+    warmup: int | None = Field(None, ge=0, description="Updates until the highest rate; a twentieth of them if open.")
+    schedule: Literal["linear", "inverse-sqrt", "constant"] = Field(
+        "linear", description="After the warm-up: down to zero in a line, the paper's 1/sqrt(step), or constant."
+    )
+    beta1: float = Field(0.9, ge=0, lt=1, description="AdamW: memory of the mean gradient.")
+    beta2: float = Field(0.98, ge=0, lt=1, description="AdamW: memory of its square.")
+    weight_decay: float = Field(0.01, ge=0, description="AdamW: pull of matrices towards zero.")
+    clip: float = Field(1.0, gt=0, description="Gradients with a larger norm are scaled down to this.")
+    label_smoothing: float = Field(0.1, ge=0, lt=1, description="Share of the target spread over all tokens.")
+    valid_every: int | None = Field(None, ge=1, description="Updates between validations; 20 in all if open.")
+    valid_sentences: int = Field(300, ge=1, description="Sentences translated at each validation, for BLEU.")
+    best_by: Literal["bleu", "chrf", "loss"] = Field("bleu", description="What the best weights are chosen by.")
+    patience: int = Field(8, ge=0, description="Stop after so many validations without a better one; 0: never.")
+    seed: int = Field(1, ge=0, description="Decides the first weights, the order of the data and the dropout.")
+    threads: int | None = Field(None, ge=1, description="CPU threads; all cores if open.")
+    device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps. auto takes a GPU where there is one.")
+    precision: Literal["fp32", "bf16"] = Field("fp32", description="bf16: autocast, for hardware that has it.")
+
+    def resolved(self, *, batches_per_epoch: int, threads: int, device: str) -> TrainSettings:
+        """With everything decided: from here on only step numbers count."""
+        steps = self.steps or max(1, round(self.epochs * batches_per_epoch / self.accumulate))
+        decided = {
+            "steps": steps,
+            "warmup": min(400, steps // 20) if self.warmup is None else self.warmup,
+            "valid_every": self.valid_every or max(1, -(-steps // 20)),
+            "threads": threads,
+            "device": device,
+        }
+        return self.model_copy(update=decided)
