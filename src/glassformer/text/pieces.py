@@ -28,6 +28,17 @@ def _visible_character(character: str) -> str:
     return character
 
 
+def width(text: str) -> int:
+    """How many columns a terminal gives the text: marks none, East Asian characters and emoji two."""
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
 @cache
 def byte_of_character() -> dict[str, int]:
     """GPT-2's alphabet: each of the 256 bytes has one printable character; the 68 others move to U+0100 and up."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from glassformer.text.pieces import width
 from glassformer.text.wordpiece import Merge
 
 Show = Callable[[str], str]
@@ -40,8 +41,8 @@ class Trace:
 
     def __str__(self) -> str:
         rows = [("step", "merge", "rank", "score", "pieces"), *(self._row(n) for n in range(len(self.steps)))]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = ["  ".join([*map(str.ljust, row, widths), row[4]]).rstrip() for row in rows]
+        widths = [max(width(row[column]) for row in rows) for column in range(4)]
+        lines = ["  ".join([*map(_padded, row, widths), row[4]]) for row in rows]
         found = " ".join(f"{piece} ({number})" for piece, number in zip(self.pieces, self.ids, strict=True))
         return "\n".join([f"{self.kind}: {self.word}", *lines, f"ids: {found}"])
 
@@ -51,6 +52,10 @@ class Trace:
         rank = "-" if step.rank is None else f"{step.rank}"
         score = "-" if step.score is None else f"{step.score:.4g}"
         return f"{number + 1}", merge, rank, score, " | ".join(step.after)
+
+
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
 
 
 class BpeSteps:

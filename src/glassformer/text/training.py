@@ -131,8 +131,9 @@ def train_wordpiece(
     vocab_size: int,
     min_frequency: int,
     progress: Progress,
+    floors: Sequence[int] | None = None,
 ) -> Tokenizer:
-    """WordPiece by likelihood (see `wordpiece.py`); encoding takes the longest piece that fits."""
+    """WordPiece by likelihood (see `wordpiece.py`, also for `floors`); encoding takes the longest piece that fits."""
     inner = tokenizers.Tokenizer(models.WordPiece(unk_token=UNK))
     _mark_spaces(inner, rules)
     words = _count_words(inner, texts)
@@ -142,6 +143,7 @@ def train_wordpiece(
         words,
         pieces=vocab_size - len(start),
         min_frequency=min_frequency,
+        floors=floors,
         progress=lambda made: progress(len(start) + made, vocab_size),
     )
     pieces = dict.fromkeys([*start, *(merge.piece for merge in merges)])  # a piece may be made in two ways

@@ -134,3 +134,19 @@ def test_special_tokens_that_a_file_adds_are_not_added(tmp_path: Path) -> None:
     assert word.kind == "word"
     assert word.encode("a a") == [3, 3]
     assert word.encode("a [SEP] a") == [3, 0, 3]
+
+
+def test_text_never_makes_special_tokens_of_a_bpe_file(tmp_path: Path) -> None:
+    """Merges that lead to a special token, as training on text that holds it can make."""
+    vocabulary = {"<": 0, "s": 1, ">": 2, "<s": 3, "<s>": 4}
+    inner = tokenizers.Tokenizer(models.BPE(vocabulary, [("<", "s"), ("<s", ">")]))
+    inner.add_special_tokens(["<s>"])
+    inner.save(str(tmp_path / "tokenizer.json"))
+    bpe = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert bpe.bos_id == 4
+    assert bpe.encode("<s>") == bpe.encode_batch(["<s>"])[0] == [3, 2]
+
+
+def test_files_from_windows(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_bytes(b"[UNK]\r\nhello\r\n")
+    assert Tokenizer.from_bert_vocab(tmp_path / "vocab.txt").encode("hello") == [1]

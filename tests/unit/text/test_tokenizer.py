@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,12 @@ def test_same_ids_after_save_and_load(tokenizer: Tokenizer, tmp_path: Path) -> N
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
+def test_copies_and_other_processes_get_the_same(tokenizer: Tokenizer) -> None:
+    for again in (copy.deepcopy(tokenizer), pickle.loads(pickle.dumps(tokenizer))):
+        assert again.encode("The cat </s>") == tokenizer.encode("The cat </s>")
+        assert str(again.trace("Katze")) == str(tokenizer.trace("Katze"))
+
+
 def test_the_library_reads_the_file_alone(tokenizer: Tokenizer, tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "tokenizer.json")
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
@@ -160,7 +168,7 @@ def test_ids_out_of_range(tokenizer: Tokenizer, wrong: int) -> None:
         tokenizer.decode_batch([[0], [wrong]])
 
 
-@pytest.mark.parametrize("wrong", ["half \ud83d", None, 3, ["a"]])
+@pytest.mark.parametrize("wrong", ["half \ud83d", None, 3, ["a"], ("a", "b")])
 def test_what_is_no_text(tokenizer: Tokenizer, wrong: str) -> None:
     for use in (
         tokenizer.encode,

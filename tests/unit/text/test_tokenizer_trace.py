@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from glassformer.text import train_tokenizer
+from glassformer.text.pieces import width
 
 TEXTS = ["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3
 
@@ -64,3 +65,10 @@ def test_nothing_to_trace(kind: str) -> None:
     trace = train_tokenizer(kind, TEXTS, vocab_size=300).trace("")
     assert trace.steps == trace.pieces == trace.ids == ()
     assert str(trace).startswith(f"{kind}:")
+
+
+def test_columns_stay_aligned_in_any_script() -> None:
+    trace = train_tokenizer("bpe", ["日本語 हिन्दी"] * 3, vocab_size=300).trace("日本語")
+    _, head, *rows, _ = str(trace).split("\n")
+    starts = {width(row) - width(" | ".join(step.after)) for row, step in zip(rows, trace.steps, strict=True)}
+    assert starts == {head.index("pieces")}
