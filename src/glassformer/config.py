@@ -11,6 +11,7 @@ import json
 import tomllib
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -35,7 +36,7 @@ def read_toml(path: Path) -> Tree:
     """The recipe at `path` as a tree of plain values."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise SettingsError(f"{path}: no such recipe. `glassformer recipe > {path}` writes one.") from None
     except IsADirectoryError:
         raise SettingsError(f"{path} is a folder; a recipe is a TOML file.") from None
@@ -50,9 +51,11 @@ def read_toml(path: Path) -> Tree:
 def parse_value(text: str) -> Any:
     """`text` as a TOML value; what is not one is a plain string, so that `--set text.kind=bpe` needs no quotes."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
+    dated = isinstance(parsed["value"], date | time)  # no setting is a date, but a folder may be called 2026-01-31
+    return text if dated or len(parsed) > 1 else parsed["value"]
 
 
 def apply_assignments(tree: Tree, assignments: Sequence[str]) -> Tree:
@@ -97,7 +100,7 @@ def validate(kind: type[S], tree: Mapping[str, Any], *, origin: str = "settings"
 
 def _explain(kind: type[Settings], problem: Mapping[str, Any]) -> str:
     """One line for a person: where, what was got, what is allowed."""
-    where = ".".join(str(part) for part in problem["loc"] if isinstance(part, str))
+    where = _place(kind, problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"unknown setting {where}.{_suggest(where, kind)}"
     got = "" if problem["type"] == "missing" else f" (got {_short(problem['input'])})"
@@ -105,11 +108,24 @@ def _explain(kind: type[Settings], problem: Mapping[str, Any]) -> str:
     return f"{where or 'recipe'}: {message[:1].lower()}{message[1:]}{got}."
 
 
+def _place(kind: type[Settings], location: Sequence[str | int]) -> str:
+    """The dotted name of a setting, without what the checker adds below it (an index, a kind of a union)."""
+    names: list[str] = []
+    section: type[Settings] | None = kind
+    for part in location:
+        if section is None:
+            break
+        names.append(str(part))
+        field = section.model_fields.get(names[-1])
+        section = None if field is None else section_of(field)
+    return ".".join(names)
+
+
 def _suggest(name: str, kind: type[Settings]) -> str:
     known = [path for path, _ in walk(kind)]
     section, _, leaf = name.rpartition(".")
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    close = close or [path for path in known if path.rpartition(".")[2] == leaf][:1]
+    close = [path for path in known if path.rpartition(".")[2] == leaf][:1]  # right name, wrong section
+    close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f" Did you mean {close[0]}?"
     siblings = [path for path in known if path.rpartition(".")[0] == section]
