@@ -1,0 +1,21 @@
+"""The built-in corpus: English sentences, their German translations, and which word is whose.
+
+A synchronous grammar builds both sides of each sentence from one description, so gender, case, agreement and word
+order are right, and the word alignment is known. Nothing is downloaded.
+
+    book = phrasebook()
+    book.train[0].source, book.train[0].references[0]
+
+A phrase lists every translation that the grammar holds for right: du, ihr and Sie for "you" (unless somebody is
+called by name), perfect and preterite, both orders of a known object and the time, both sexes of "teacher". The
+first one is a function of the English sentence alone: du, the perfect, the usual order.
+"""
+
+from __future__ import annotations
+
+from glassformer.data.phrasebook.aligned import words
+from glassformer.data.phrasebook.documents import DOCUMENT_SENTENCES
+from glassformer.data.phrasebook.phrase import Phrase
+from glassformer.data.phrasebook.split import CONSTRUCTIONS, Phrasebook, phrasebook
+
+__all__ = ["CONSTRUCTIONS", "DOCUMENT_SENTENCES", "Phrase", "Phrasebook", "phrasebook", "words"]

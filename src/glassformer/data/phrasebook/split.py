@@ -1,0 +1,196 @@
+"""What is learned and what is kept back: the hold-out and the drawing of the three parts.
+
+Held out are combinations, not sentences: pairs of a verb and its object ("repair", "radio") and pairs of a
+construction and a lemma ("weil-clause", "repair"). Whether a combination is held out is a function of its
+letters alone. Training sentences hold none; each sentence to validate or test with holds at least one, while
+each of its words and its construction are frequent in training: what is new is how they come together.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from glassformer.data.phrasebook import constructions as simple
+from glassformer.data.phrasebook import facts, sentences
+from glassformer.data.phrasebook.documents import DOCUMENT_PAIRS, DOCUMENT_SENTENCES
+from glassformer.data.phrasebook.nouns import NOUNS
+from glassformer.data.phrasebook.phrase import Draft, Phrase
+from glassformer.data.phrasebook.sampling import Draw
+from glassformer.data.phrasebook.verbs import VERBS
+from glassformer.errors import DataError
+
+Combination = tuple[str, str, str]
+MINIMUM = 20  # how often each part of a test sentence occurs in training
+_PAIR_RATE, _LEMMA_RATE = 80, 30  # per thousand
+_FEW = 4  # verbs with fewer objects than this keep all of them in training
+
+# Construction: how to draw one, and its weight in the mixture.
+_GRAMMAR: dict[str, tuple[Callable[[Draw, str], Draft], int]] = {
+    "present": (simple.present, 7),
+    "perfect": (simple.perfect, 8),
+    "present-perfect": (simple.present_perfect, 3),
+    "dative-verb": (simple.framed("dat"), 3),
+    "ditransitive": (simple.framed("double", "to"), 4),
+    "prepositional": (simple.framed("prepositional"), 3),
+    "direction": (simple.framed("goal"), 3),
+    "location": (simple.framed("place"), 2),
+    "modal": (simple.modal, 5),
+    "modal-past": (simple.modal_past, 3),
+    "future": (simple.future, 3),
+    "fronted": (simple.fronted, 4),
+    "nicht": (simple.negation(False), 4),
+    "kein": (simple.negation(True), 3),
+    "modal-negation": (simple.modal_negation, 3),
+    "question": (simple.question, 5),
+    "modal-question": (simple.modal_question, 3),
+    "who-question": (simple.subject_question, 2),
+    "what-question": (simple.what_question, 1),
+    "whom-question": (simple.whom_question, 1),
+    "wem-question": (simple.dative_question, 1),
+    "why-question": (simple.adverbial_question("why", "warum"), 2),
+    "when-question": (simple.adverbial_question("when", "wann"), 2),
+    "wo-question": (simple.adverbial_question("where", "wo"), 1),
+    "where-question": (simple.where_question, 1),
+    "imperative": (simple.imperative, 3),
+    "gern": (simple.gern, 2),
+    "weil-clause": (sentences.because, 5),
+    "obwohl-clause": (sentences.although, 3),
+    "if-clause": (sentences.condition, 3),
+    "when-clause": (sentences.whenever, 2),
+    "als-clause": (sentences.childhood, 2),
+    "dass-clause": (sentences.that, 5),
+    "ob-clause": (sentences.whether, 3),
+    "indirect-question": (sentences.indirect, 3),
+    "it-clause": (sentences.pronoun_reason, 4),
+    "predicate": (facts.predicate, 4),
+    "predicate-question": (facts.predicate_question, 2),
+    "comparison": (facts.comparison, 3),
+    "profession": (facts.profession, 1),
+    "existence": (facts.existence, 2),
+    "position": (facts.position, 3),
+    "placement": (facts.placement, 3),
+    "possession": (facts.possession, 3),
+    "belonging": (facts.belonging, 2),
+    "gefallen": (facts.liking, 2),
+    "price": (facts.price, 3),
+    "age": (facts.age, 2),
+    "clock-time": (facts.clock_time, 3),
+    "date": (facts.date, 3),
+}
+_FIXED = ("predicate-noun", "greeting")
+CONSTRUCTIONS: tuple[str, ...] = (*_GRAMMAR, *_FIXED)
+_MIXTURE = tuple(name for name, (_, weight) in _GRAMMAR.items() for _ in range(weight))
+_OBJECTS: dict[str, set[str]] = {}
+for _entry in VERBS.values():
+    _OBJECTS.setdefault(_entry.name, set()).update(noun.english for noun in _entry.objects)
+_CONTENT = frozenset(NOUNS) | {verb.name for verb in VERBS.values()} - {"be", "have"}
+_DOCUMENT_LEMMAS = frozenset((phrase.construction, lemma) for phrase in DOCUMENT_SENTENCES for lemma in phrase.lemmas)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrasebook:
+    """The three parts; no English sentence stands in two of them."""
+
+    train: list[Phrase]
+    valid: list[Phrase]
+    test: list[Phrase]
+
+
+def combinations(draft: Draft) -> Iterator[Combination]:
+    """What the split looks at: verb with object, construction with lemma."""
+    for verb, noun in draft.pairs:
+        yield "pair", verb, noun
+    for lemma in draft.phrase.lemmas:
+        if lemma in _CONTENT:
+            yield "lemma", draft.phrase.construction, lemma
+
+
+def held_out(combination: Combination) -> bool:
+    """True if this combination never occurs in training; depends on nothing but its letters."""
+    kind, first, second = combination
+    if kind == "pair":
+        if len(_OBJECTS.get(first, ())) < _FEW or (first, second) in DOCUMENT_PAIRS:
+            return False
+    elif (first, second) in _DOCUMENT_LEMMAS:
+        return False
+    share = zlib.crc32("|".join(combination).encode()) % 1000
+    return share < (_PAIR_RATE if kind == "pair" else _LEMMA_RATE)
+
+
+def drafts(random: Random) -> Iterator[Draft]:
+    """An endless stream of drafts, over the mixture of constructions."""
+    while True:
+        name = _MIXTURE[int(random.random() * len(_MIXTURE))]
+        yield _GRAMMAR[name][0](Draw(random), name)
+
+
+def draft_of(construction: str, random: Random) -> Draft:
+    """One draft of a construction."""
+    return _GRAMMAR[construction][0](Draw(random), construction)
+
+
+def phrasebook(*, train: int = 60_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> Phrasebook:
+    """Draw a phrasebook; the same sizes and seed give the same one.
+
+    The sentences of the documents open the training part, as far as it is long enough.
+    """
+    for name, size in (("train", train), ("valid", valid), ("test", test)):
+        if size < 0:
+            raise DataError(f"The phrasebook cannot have {name}={size} phrases. Give a number of 0 or more.")
+    random = Random(seed)
+    known = list(DOCUMENT_SENTENCES[:train])
+    seen = {phrase.source for phrase in DOCUMENT_SENTENCES}
+    held: dict[Combination, bool] = {}
+    learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held))
+    frequent = _frequent(learned)
+
+    def testable(draft: Draft) -> bool:
+        parts = (draft.phrase.construction, *draft.phrase.lemmas)
+        return _is_new(draft, held) and all(part in frequent for part in parts)
+
+    fresh = _distinct(random, valid + test, seen, testable)
+    return Phrasebook(learned, fresh[:valid], fresh[valid:])
+
+
+def _is_new(draft: Draft, held: dict[Combination, bool]) -> bool:
+    for combination in combinations(draft):
+        if combination not in held:
+            held[combination] = held_out(combination)
+        if held[combination]:
+            return True
+    return False
+
+
+def _frequent(phrases: list[Phrase]) -> set[str]:
+    counts: Counter[str] = Counter()
+    for phrase in phrases:
+        counts.update(phrase.lemmas)
+        counts[phrase.construction] += 1
+    return {part for part, count in counts.items() if count >= MINIMUM}
+
+
+def _distinct(random: Random, size: int, seen: set[str], wanted: Callable[[Draft], bool]) -> list[Phrase]:
+    """Draw `size` phrases with new English sentences that are `wanted`; adds them to `seen`."""
+    found: list[Phrase] = []
+    limit = 60 * size + 20_000
+    for tries, draft in enumerate(drafts(random)):
+        if len(found) >= size:
+            break
+        if tries >= limit:
+            raise DataError(_too_few(size, len(found)))
+        if draft.phrase.source not in seen and wanted(draft):
+            seen.add(draft.phrase.source)
+            found.append(draft.phrase)
+    return found
+
+
+def _too_few(size: int, found: int) -> str:
+    return (
+        f"The phrasebook found only {found:,} of {size:,} phrases that keep its promises (new sentences; each word and "
+        f"construction of a test sentence at least {MINIMUM} times in training). Ask for fewer phrases, or for a "
+        "larger training part, 5,000 or more."
+    )
