@@ -11,24 +11,32 @@ from dataclasses import dataclass
 from glassformer.data.phrasebook.nouns import NOUNS, nouns_of
 
 _TABLE = """
-old older | alt älter | kin animal building vehicle furniture clothes text device man woman neighbour friend teacher settlement tree image
+old older | alt älter | kin animal building vehicle furniture clothes text device man woman neighbour \
+friend teacher settlement tree image
 young younger | jung jünger | kin man woman teacher doctor lady policeman waiter animal
-new newer | neu neuer | vehicle furniture clothes device teacher neighbour book flat school colleague museum
-big bigger | groß größer | animal building settlement furniture tree suitcase box bag garden room kitchen park forest lake window
-small smaller | klein kleiner | animal building settlement furniture tree child boy girl box garden room kitchen present flat dog
-beautiful - | schön schöner | clothes flower building settlement nature image woman garden song horse park island city
+new newer | neu neuer | vehicle furniture clothes device teacher neighbour book flat school colleague \
+museum
+big bigger | groß größer | animal building settlement furniture tree suitcase box bag garden room \
+kitchen park forest lake window
+small smaller | klein kleiner | animal building settlement furniture tree child boy girl box garden \
+room kitchen present flat dog
+beautiful - | schön schöner | clothes flower building settlement nature image woman garden song horse \
+park island city
 red - | rot - | clothes vehicle apple tomato flower ball bag door cup
 blue - | blau - | clothes vehicle ball bag box door cup flower
 green - | grün - | clothes vehicle apple bag bottle door pear
 black - | schwarz - | clothes vehicle pet horse bag suitcase umbrella
 white - | weiß - | clothes house pet horse duck cup plate flower door
-expensive more_expensive | teuer teurer teur | clothes vehicle furniture device ring restaurant hotel flat camera ticket wine present suitcase
+expensive more_expensive | teuer teurer teur | clothes vehicle furniture device ring restaurant hotel \
+flat camera ticket wine present suitcase
 cheap cheaper | billig billiger | clothes vehicle furniture device restaurant hotel ticket wine flat
 heavy heavier | schwer schwerer | heavy book table cupboard television
-interesting more_interesting | interessant interessanter | text film museum game idea plan language question man woman city show
+interesting more_interesting | interessant interessanter | text film museum game idea plan language \
+question man woman city show
 boring more_boring | langweilig langweiliger | text film game museum party concert man
 exciting more_exciting | spannend spannender | text film game story
-good better | gut besser | text film idea plan restaurant hotel teacher doctor friend wine game student song
+good better | gut besser | text film idea plan restaurant hotel teacher doctor friend wine game \
+student song
 bad worse | schlecht schlechter | film idea plan restaurant hotel student song joke
 funny funnier | lustig lustiger | text film joke song hat man boy girl game picture
 long longer | lang länger | text film street bridge dress coat sentence word train knife
@@ -44,7 +52,8 @@ friendly friendlier | freundlich freundlicher | kin person dog
 nice nicer | nett netter | kin person -gentleman
 clever cleverer | klug klüger | kin person animal
 strong stronger | stark stärker | kin man boy horse bear lion elephant policeman coffee
-famous more_famous | berühmt berühmter | kin doctor image museum book film astronomer castle king queen song novel
+famous more_famous | berühmt berühmter | kin doctor image museum book film astronomer castle king \
+queen song novel
 rich richer | reich reicher | kin man woman lady gentleman king queen
 tired - | müde müder | kin man woman child boy girl student dog baby
 ill - | krank - | kin man woman child dog cat horse

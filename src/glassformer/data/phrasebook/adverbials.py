@@ -68,14 +68,40 @@ rarely | selten | habit
 """)
 MONTHS = dict(
     zip(
-        "January February March April May June July August September October November December".split(),
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split(),
+        [
+            "January",
+            "February",
+            "March",
+            "April",
+            "May",
+            "June",
+            "July",
+            "August",
+            "September",
+            "October",
+            "November",
+            "December",
+        ],
+        [
+            "Januar",
+            "Februar",
+            "März",
+            "April",
+            "Mai",
+            "Juni",
+            "Juli",
+            "August",
+            "September",
+            "Oktober",
+            "November",
+            "Dezember",
+        ],
         strict=True,
     )
 )
-WOMEN = "Anna Maria Julia Laura Emma Sophie".split()
-MEN = "Paul Peter Thomas Max Felix Martin".split()
-SURNAMES = "Schmidt Weber Fischer Becker Wagner Koch".split()
+WOMEN = ["Anna", "Maria", "Julia", "Laura", "Emma", "Sophie"]
+MEN = ["Paul", "Peter", "Thomas", "Max", "Felix", "Martin"]
+SURNAMES = ["Schmidt", "Weber", "Fischer", "Becker", "Wagner", "Koch"]
 TOWNS = {
     "Berlin": "Berlin",
     "Vienna": "Wien",

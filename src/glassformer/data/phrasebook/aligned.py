@@ -40,12 +40,9 @@ def words(text: str) -> list[str]:
 
 def sentence(parts: Iterable[Token]) -> str:
     """Join tokens to a sentence: no blank before punctuation, a capital at the start."""
-    pieces: list[str] = []
-    for token in parts:
-        if pieces and token.text not in _PUNCTUATION:
-            pieces.append(" ")
-        pieces.append(token.text)
-    text = "".join(pieces)
+    text = " ".join([token.text for token in parts])
+    for mark in _PUNCTUATION:
+        text = text.replace(f" {mark}", mark)
     return text[0].upper() + text[1:]
 
 

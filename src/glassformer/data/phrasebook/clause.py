@@ -52,7 +52,7 @@ class Clause:
         """The English words; only `asked` and `imperative` change their order."""
         order = "imperative" if imperative else "question" if self.asked and not self._asks("subject") else "statement"
         finite, rest, lexical = self._english_verbs(order)
-        subject = self.subject.english(subject=True)
+        subject = self.subject.english_subject()
         if self.question and self.question_part == "subject":
             subject = self.question.english()
         frequency = self.frequency.english() if self.frequency else []
@@ -258,7 +258,7 @@ class Clause:
         for case, part in (("dat", self.dative), ("acc", self.accusative)):
             if part is None or self._asks("dative" if case == "dat" else "accusative"):
                 continue
-            words = part.german(case, choices, negated=self._uses_kein())
+            words = part.german_negated(case, choices) if self._uses_kein() else part.german(case, choices)
             if self.shift:
                 words = [self._shifted(token) for token in words]
             if case == "dat" and self.verb.frame == "to":
@@ -286,8 +286,9 @@ class Clause:
         before = choices.pick(f"order {self.shift}", known + 1) if adverbs and known else 0
         if self.late_adverb:
             before = known - before
-        objects = [words for _, words in heavy]
-        return [*sum(objects[:before], []), *adverbs, *sum(objects[before:], [])]
+        parts = [words for _, words in heavy]
+        parts.insert(before, adverbs)
+        return [token for words in parts for token in words]
 
     def _german_tail(self, choices: Choices) -> list[Token]:
         parts: list[Token] = []

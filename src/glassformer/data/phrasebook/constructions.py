@@ -9,7 +9,7 @@ from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import Clause
 from glassformer.data.phrasebook.nominal import Fixed, NounPhrase, Pronoun
 from glassformer.data.phrasebook.nouns import NOUNS
-from glassformer.data.phrasebook.phrase import Draft, Vocative, assemble
+from glassformer.data.phrasebook.phrase import Draft, Vocative
 from glassformer.data.phrasebook.sampling import Draw
 from glassformer.data.phrasebook.verbs import MODALS, VERBS, Modal, Verb
 
@@ -34,8 +34,8 @@ def draft(
     """Finish a phrase; a sentence with "you" sometimes calls somebody, which settles du, ihr or Sie."""
     second = any(token.text in ("you", "your") for token in source) or mark == "!"
     vocative = _vocative(draw) if second and draw.chance(0.4) else None
-    phrase = assemble(source, render, construction=name, lemmas=draw.lemmas, mark=mark, vocative=vocative)
-    return Draft(phrase, tuple(draw.pairs))
+    lemmas = tuple(dict.fromkeys(draw.lemmas))
+    return Draft(source, render, name, lemmas, tuple(draw.pairs), mark, vocative)
 
 
 def _vocative(draw: Draw) -> Vocative:
@@ -126,7 +126,7 @@ def fronted(draw: Draw, name: str) -> Draft:
 # -------------------------------------------------------------------- negation
 
 
-def negate(draw: Draw, clause: Clause) -> Clause:
+def negate(clause: Clause) -> Clause:
     """Negate a clause, with phrases that both languages negate alike."""
     clause.negated = True
     clause.frequency = None
@@ -146,7 +146,7 @@ def _negatable(draw: Draw, verb: Verb, tense: str, modal: Modal | None = None) -
         clause.time = draw.time("past" if tense == "past" else "future", verb)
     if modal is None and clause.tense == "present" and clause.time and "state" in verb.flags:
         clause.time = None
-    return negate(draw, clause)
+    return negate(clause)
 
 
 def negation(kein: bool) -> Callable[[Draw, str], Draft]:
@@ -218,10 +218,31 @@ def subject_question(draw: Draw, name: str) -> Draft:
 
 
 _THINGS = tuple(
-    "eat drink cook bake buy sell read write look_for find lose draw learn need repair order forget".split()
+    [
+        "eat",
+        "drink",
+        "cook",
+        "bake",
+        "buy",
+        "sell",
+        "read",
+        "write",
+        "look_for",
+        "find",
+        "lose",
+        "draw",
+        "learn",
+        "need",
+        "repair",
+        "order",
+        "forget",
+    ]  # fmt: skip
 )
-_PEOPLE = tuple("see visit meet invite call ask pick_up greet look_for know photograph".split())
-_SERVED = tuple("help thank answer follow congratulate trust listen_to".split())
+_PEOPLE = tuple([
+    "see", "visit", "meet", "invite", "call", "ask", "pick_up", "greet", "look_for", "know",
+    "photograph",
+])  # fmt: skip
+_SERVED = tuple(["help", "thank", "answer", "follow", "congratulate", "trust", "listen_to"])
 
 
 def object_question(word: str, german: str, part: str, verbs: tuple[str, ...]) -> Callable[[Draw, str], Draft]:
@@ -322,11 +343,14 @@ def gern(draw: Draw, name: str) -> Draft:
     return draft(draw, name, source, clause.german)
 
 
-_PLEASANT = "eat drink cook bake read write sing dance swim sleep work play visit photograph".split()
+_PLEASANT = [
+    "eat", "drink", "cook", "bake", "read", "write", "sing", "dance", "swim", "sleep", "work", "play",
+    "visit", "photograph",
+]  # fmt: skip
 
 
 def _likes(clause: Clause, key: int) -> list[Token]:
     third = clause.subject.english_person() == 2
     like = [Token("likes" if third else "like", (key,)), Token("to", (), (key,))]
     rest = Clause(clause.subject, clause.verb, accusative=clause.accusative, complement=clause.complement)
-    return clause.subject.english(subject=True) + like + rest.english(imperative=True)
+    return clause.subject.english_subject() + like + rest.english(imperative=True)

@@ -6,26 +6,55 @@ from glassformer.data.phrasebook.phrase import Phrase
 
 # English / German references / sure links / further possible links / construction / lemmas; links count from 0.
 _TABLE = """
-I ate an apple. / Ich habe einen Apfel gegessen. = Ich aß einen Apfel. / 0-0 1-1 1-4 2-2 3-3 4-5 / / perfect / apple eat
-He ate the apple because it was tasty. / Er hat den Apfel gegessen, weil er lecker war. = Er aß den Apfel, weil er lecker war. / 0-0 1-1 1-4 2-2 3-3 4-6 5-7 6-9 7-8 8-10 / / it-clause / apple eat tasty be
-The animal didn't cross the street because it was too tired. / Das Tier hat die Straße nicht überquert, weil es zu müde war. = Das Tier überquerte die Straße nicht, weil es zu müde war. / 0-0 1-1 2-5 3-6 4-3 5-4 6-8 7-9 8-12 9-10 10-11 11-13 / 2-2 2-6 3-2 / it-clause / animal street cross tired be
-The animal didn't cross the street because it was too wide. / Das Tier hat die Straße nicht überquert, weil sie zu breit war. = Das Tier überquerte die Straße nicht, weil sie zu breit war. / 0-0 1-1 2-5 3-6 4-3 5-4 6-8 7-9 8-12 9-10 10-11 11-13 / 2-2 2-6 3-2 / it-clause / animal street cross wide be
-The chicken didn't cross the road because it was tired. / Das Huhn hat die Straße nicht überquert, weil es müde war. = Das Huhn überquerte die Straße nicht, weil es müde war. / 0-0 1-1 2-5 3-6 4-3 5-4 6-8 7-9 8-11 9-10 10-12 / 2-2 2-6 3-2 / it-clause / chicken road cross tired be
-The chicken didn't cross the road because it was wide. / Das Huhn hat die Straße nicht überquert, weil sie breit war. = Das Huhn überquerte die Straße nicht, weil sie breit war. / 0-0 1-1 2-5 3-6 4-3 5-4 6-8 7-9 8-11 9-10 10-12 / 2-2 2-6 3-2 / it-clause / chicken road cross wide be
-Your cat is a lovely cat. / Deine Katze ist eine liebe Katze. = Eure Katze ist eine liebe Katze. = Ihre Katze ist eine liebe Katze. = Deine Katze ist eine schöne Katze. = Eure Katze ist eine schöne Katze. = Ihre Katze ist eine schöne Katze. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / predicate-noun / cat lovely be
+I ate an apple. / Ich habe einen Apfel gegessen. = Ich aß einen Apfel. / 0-0 1-1 1-4 2-2 3-3 4-5 / / \
+perfect / apple eat
+He ate the apple because it was tasty. / Er hat den Apfel gegessen, weil er lecker war. = Er aß den \
+Apfel, weil er lecker war. / 0-0 1-1 1-4 2-2 3-3 4-6 5-7 6-9 7-8 8-10 / / it-clause / apple eat tasty be
+The animal didn't cross the street because it was too tired. / Das Tier hat die Straße nicht \
+überquert, weil es zu müde war. = Das Tier überquerte die Straße nicht, weil es zu müde war. / 0-0 1-1 \
+2-5 3-6 4-3 5-4 6-8 7-9 8-12 9-10 10-11 11-13 / 2-2 2-6 3-2 / it-clause / animal street cross tired be
+The animal didn't cross the street because it was too wide. / Das Tier hat die Straße nicht überquert, \
+weil sie zu breit war. = Das Tier überquerte die Straße nicht, weil sie zu breit war. / 0-0 1-1 2-5 \
+3-6 4-3 5-4 6-8 7-9 8-12 9-10 10-11 11-13 / 2-2 2-6 3-2 / it-clause / animal street cross wide be
+The chicken didn't cross the road because it was tired. / Das Huhn hat die Straße nicht überquert, \
+weil es müde war. = Das Huhn überquerte die Straße nicht, weil es müde war. / 0-0 1-1 2-5 3-6 4-3 5-4 \
+6-8 7-9 8-11 9-10 10-12 / 2-2 2-6 3-2 / it-clause / chicken road cross tired be
+The chicken didn't cross the road because it was wide. / Das Huhn hat die Straße nicht überquert, weil \
+sie breit war. = Das Huhn überquerte die Straße nicht, weil sie breit war. / 0-0 1-1 2-5 3-6 4-3 5-4 \
+6-8 7-9 8-11 9-10 10-12 / 2-2 2-6 3-2 / it-clause / chicken road cross wide be
+Your cat is a lovely cat. / Deine Katze ist eine liebe Katze. = Eure Katze ist eine liebe Katze. = \
+Ihre Katze ist eine liebe Katze. = Deine Katze ist eine schöne Katze. = Eure Katze ist eine schöne \
+Katze. = Ihre Katze ist eine schöne Katze. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / predicate-noun / cat \
+lovely be
 I love food. / Ich liebe Essen. = Ich liebe das Essen. / 0-0 1-1 2-2 3-3 / / present / food love
-I love you very much. / Ich liebe dich sehr. = Ich liebe euch sehr. = Ich liebe Sie sehr. / 0-0 1-1 2-2 3-3 4-3 5-4 / / present / love very much
-How are you? / Wie geht es dir? = Wie geht es euch? = Wie geht es Ihnen? = Wie geht's dir? = Wie geht's? / 0-0 1-1 2-3 3-4 / 1-2 / greeting / how be
-Thank you. / Danke. = Ich danke dir. = Ich danke euch. = Ich danke Ihnen. / 0-0 1-0 2-1 / / greeting / thank
-Congratulations! / Herzlichen Glückwunsch! = Glückwunsch! = Gratulation! / 0-0 0-1 1-2 / / greeting / congratulations
-Nice to meet you. / Schön, dich kennenzulernen. = Schön, euch kennenzulernen. = Schön, Sie kennenzulernen. = Freut mich, dich kennenzulernen. = Freut mich, euch kennenzulernen. = Freut mich, Sie kennenzulernen. / 0-0 2-3 3-2 4-4 / 1-3 / greeting / nice meet
-We are friends. / Wir sind Freunde. = Wir sind Freundinnen. / 0-0 1-1 2-2 3-3 / / predicate-noun / friend be
+I love you very much. / Ich liebe dich sehr. = Ich liebe euch sehr. = Ich liebe Sie sehr. / 0-0 1-1 \
+2-2 3-3 4-3 5-4 / / present / love very much
+How are you? / Wie geht es dir? = Wie geht es euch? = Wie geht es Ihnen? = Wie geht's dir? = Wie \
+geht's? / 0-0 1-1 2-3 3-4 / 1-2 / greeting / how be
+Thank you. / Danke. = Ich danke dir. = Ich danke euch. = Ich danke Ihnen. / 0-0 1-0 2-1 / / greeting / \
+thank
+Congratulations! / Herzlichen Glückwunsch! = Glückwunsch! = Gratulation! / 0-0 0-1 1-2 / / greeting / \
+congratulations
+Nice to meet you. / Schön, dich kennenzulernen. = Schön, euch kennenzulernen. = Schön, Sie \
+kennenzulernen. = Freut mich, dich kennenzulernen. = Freut mich, euch kennenzulernen. = Freut mich, \
+Sie kennenzulernen. / 0-0 2-3 3-2 4-4 / 1-3 / greeting / nice meet
+We are friends. / Wir sind Freunde. = Wir sind Freundinnen. / 0-0 1-1 2-2 3-3 / / predicate-noun / \
+friend be
 The apple is healthy. / Der Apfel ist gesund. / 0-0 1-1 2-2 3-3 4-4 / / predicate / apple healthy be
-The apple is better than the orange. / Der Apfel ist besser als die Orange. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 7-7 / / comparison / apple good orange be than
-The cake tasted of chocolate. / Der Kuchen hat nach Schokolade geschmeckt. = Der Kuchen schmeckte nach Schokolade. / 0-0 1-1 2-2 2-5 3-3 4-4 5-6 / / perfect / cake taste chocolate
-The man saw the astronomer with a telescope. / Der Mann hat den Astronomen mit einem Teleskop gesehen. = Der Mann sah den Astronomen mit einem Teleskop. = Der Mann hat die Astronomin mit einem Teleskop gesehen. = Der Mann sah die Astronomin mit einem Teleskop. = Der Mann hat den Astronomen mit einem Fernrohr gesehen. = Der Mann sah den Astronomen mit einem Fernrohr. / 0-0 1-1 2-2 2-8 3-3 4-4 5-5 6-6 7-7 8-9 / / perfect / man see astronomer telescope
-The money is in the bank. / Das Geld ist auf der Bank. = Das Geld ist in der Bank. = Das Geld liegt auf der Bank. = Das Geld liegt in der Bank. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / position / money bank be
-The boat is on the river bank. / Das Boot ist am Flussufer. = Das Boot liegt am Flussufer. = Das Boot ist am Ufer. = Das Boot liegt am Ufer. / 0-0 1-1 2-2 3-3 4-3 5-4 6-4 7-5 / / position / boat river bank be
+The apple is better than the orange. / Der Apfel ist besser als die Orange. / 0-0 1-1 2-2 3-3 4-4 5-5 \
+6-6 7-7 / / comparison / apple good orange be than
+The cake tasted of chocolate. / Der Kuchen hat nach Schokolade geschmeckt. = Der Kuchen schmeckte nach \
+Schokolade. / 0-0 1-1 2-2 2-5 3-3 4-4 5-6 / / perfect / cake taste chocolate
+The man saw the astronomer with a telescope. / Der Mann hat den Astronomen mit einem Teleskop gesehen. \
+= Der Mann sah den Astronomen mit einem Teleskop. = Der Mann hat die Astronomin mit einem Teleskop \
+gesehen. = Der Mann sah die Astronomin mit einem Teleskop. = Der Mann hat den Astronomen mit einem \
+Fernrohr gesehen. = Der Mann sah den Astronomen mit einem Fernrohr. / 0-0 1-1 2-2 2-8 3-3 4-4 5-5 6-6 \
+7-7 8-9 / / perfect / man see astronomer telescope
+The money is in the bank. / Das Geld ist auf der Bank. = Das Geld ist in der Bank. = Das Geld liegt \
+auf der Bank. = Das Geld liegt in der Bank. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / position / money bank be
+The boat is on the river bank. / Das Boot ist am Flussufer. = Das Boot liegt am Flussufer. = Das Boot \
+ist am Ufer. = Das Boot liegt am Ufer. / 0-0 1-1 2-2 3-3 4-3 5-4 6-4 7-5 / / position / boat river \
+bank be
 """
 
 

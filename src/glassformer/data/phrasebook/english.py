@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 _VOWELS = "aeiou"
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+_ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen",
+]  # fmt: skip
 _ONES += ["seventeen", "eighteen", "nineteen"]
-_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
+_TENS = ["-", "-", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 SUBJECTS = ("I", "you", "he", "we", "you", "they")
 OBJECTS = ("me", "you", "him", "us", "you", "them")
 POSSESSIVES = ("my", "your", "his", "our", "your", "their")

@@ -19,7 +19,8 @@ _GROUPS = tuple(
     nouns_of(kinds)
     for kinds in (
         "person -baby", "kin", "animal", "fruit", "clothes", "vehicle", "furniture -lamp -shelf -mirror",
-        "building -station", "text -message", "device -clock -telescope", "settlement", "heavy", "nature -forest -beach",
+        "building -station", "text -message", "device -clock -telescope", "settlement",
+        "heavy", "nature -forest -beach",
     )
 )  # fmt: skip
 _COMPARED = {noun.english: [a for a in FITTING[noun.english] if a.comparative] for noun in NOUNS.values()}
@@ -85,7 +86,7 @@ def comparison(draw: Draw, name: str) -> Draft:
     subject, other = _plain(draw, first), _plain(draw, second)
     clause = _be(draw, subject, Fixed(draw.key(), adjective.comparative, adjective.german_comparative))
     key = draw.key()
-    source = clause.english() + [Token("than", (key,)), *other.english()]
+    source = [*clause.english(), Token("than", (key,)), *other.english()]
     return draft(draw, name, source, lambda c: [*clause.german(c), Token("als", (key,)), *other.german("nom", c)])
 
 
@@ -140,7 +141,7 @@ def existence(draw: Draw, name: str) -> Draft:
 _SIGHTS = nouns_of("hotel restaurant museum school church theatre cinema library hospital shop park castle market bank")
 
 
-def _spot(draw: Draw, thing: Noun, spots: dict[str, tuple[Noun, ...]], case: str) -> Prepositional:
+def _spot(draw: Draw, spots: dict[str, tuple[Noun, ...]], case: str) -> Prepositional:
     preposition = draw.one(tuple(PREPOSITIONS))
     noun = draw.fresh(spots[preposition])
     draw.lemmas.append(preposition)
@@ -155,7 +156,7 @@ def position(draw: Draw, name: str) -> Draft:
     subject = draw.noun_phrase(thing, None, agent=True)
     verb = VERBS["lie" if lying else "stand"]
     draw.lemmas.append(verb.name)
-    spot = _spot(draw, thing, _SPOTS, "dat")
+    spot = _spot(draw, _SPOTS, "dat")
     tense = "past" if draw.chance(0.3) else "progressive"
     clause = Clause(subject, verb, tense, complement=spot)
     if draw.chance(0.2):
@@ -174,7 +175,7 @@ def placement(draw: Draw, name: str) -> Draft:
     thing = draw.noun_phrase(noun, subject)
     draw.lemmas.append(verb.name)
     tense = draw.one(("past", "past", "progressive"))
-    clause = Clause(subject, verb, tense, accusative=thing, complement=_spot(draw, noun, _LAID_SPOTS, "acc"))
+    clause = Clause(subject, verb, tense, accusative=thing, complement=_spot(draw, _LAID_SPOTS, "acc"))
     return stated(draw, name, clause)
 
 
@@ -222,7 +223,7 @@ def liking(draw: Draw, name: str) -> Draft:
     draw.pairs.append(("like", noun.english))
     thing = _plain(draw, noun)
     third = who.english_person() == 2
-    source = [*who.english(subject=True), Token("likes" if third else "like", (key,)), *thing.english()]
+    source = [*who.english_subject(), Token("likes" if third else "like", (key,)), *thing.english()]
 
     def render(choices: Choices) -> list[Token]:
         if choices.pick("liking", 2):
@@ -356,4 +357,4 @@ def date(draw: Draw, name: str) -> Draft:
     return stated(draw, name, clause)
 
 
-_DATED = tuple(VERBS[name] for name in "arrive visit meet sell buy travel invite".split())
+_DATED = tuple(VERBS[name] for name in ["arrive", "visit", "meet", "sell", "buy", "travel", "invite"])

@@ -143,9 +143,12 @@ def imperative(infinitive: str, third: str = "") -> tuple[str, ...]:
     return stem, stem + "e"
 
 
-_ONES = "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn".split()
+_ONES = [
+    "null", "ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf",
+    "zwölf", "dreizehn", "vierzehn", "fünfzehn", "sechzehn",
+]  # fmt: skip
 _ONES += ["siebzehn", "achtzehn", "neunzehn"]
-_TENS = "- - zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
+_TENS = ["-", "-", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"]
 
 
 def _below_hundred(number: int) -> str:

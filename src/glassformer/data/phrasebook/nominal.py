@@ -19,8 +19,30 @@ def address(choices: Choices) -> int:
     return choices.pick("address", 3)
 
 
+class _Nominal:
+    """What can be a subject or an object. Only pronouns have cases in English, only noun phrases take "kein"."""
+
+    __slots__ = ()
+
+    def english(self) -> list[Token]:
+        """The English words as an object."""
+        raise NotImplementedError
+
+    def english_subject(self) -> list[Token]:
+        """The English words as a subject."""
+        return self.english()
+
+    def german(self, case: str, choices: Choices) -> list[Token]:
+        """The German words in `case`."""
+        raise NotImplementedError
+
+    def german_negated(self, case: str, choices: Choices) -> list[Token]:
+        """The German words in `case`, with the clause's negation in them if they can take it."""
+        return self.german(case, choices)
+
+
 @dataclass(slots=True)
-class Pronoun:
+class Pronoun(_Nominal):
     """A personal pronoun; `person` runs from 0 to 5 (1 stands for any "you"), `gender` matters for the third."""
 
     key: int
@@ -31,14 +53,20 @@ class Pronoun:
     definite = True
     pronominal = True
 
-    def english(self, *, subject: bool = False) -> list[Token]:
-        """I or me, she or her."""
-        text = (english.SUBJECTS if subject else english.OBJECTS)[self.person]
-        if self.person == 2 and self.gender != "m":
-            text = ("she" if subject else "her") if self.gender == "f" else "it"
-        return [Token(text, (self.key,))]
+    def english(self) -> list[Token]:
+        """me, her."""
+        return [Token(self._third("her") or english.OBJECTS[self.person], (self.key,))]
 
-    def german(self, case: str, choices: Choices, *, negated: bool = False) -> list[Token]:
+    def english_subject(self) -> list[Token]:
+        """I, she."""
+        return [Token(self._third("she") or english.SUBJECTS[self.person], (self.key,))]
+
+    def _third(self, feminine: str) -> str:
+        if self.person != 2 or self.gender == "m":
+            return ""
+        return feminine if self.gender == "f" else "it"
+
+    def german(self, case: str, choices: Choices) -> list[Token]:
         """ich, mich, mir."""
         person = self.german_person(choices)
         text = german.PRONOUNS[case][person]
@@ -63,20 +91,19 @@ class Referring(Pronoun):
 
     antecedent: NounPhrase | None = None
 
-    def english(self, *, subject: bool = False) -> list[Token]:
-        """it, they, them."""
+    def english_subject(self) -> list[Token]:
+        """it, they."""
         assert self.antecedent is not None
-        text = ("they" if subject else "them") if self.antecedent.plural else "it"
-        return [Token(text, (self.key,))]
+        return [Token("they" if self.antecedent.plural else "it", (self.key,))]
 
-    def german(self, case: str, choices: Choices, *, negated: bool = False) -> list[Token]:
+    def german(self, case: str, choices: Choices) -> list[Token]:
         """er, sie, es as the noun is masculine, feminine, neuter."""
         assert self.antecedent is not None
         return [Token(german.third_person(self.antecedent.german_gender(choices), case), (self.key,))]
 
 
 @dataclass(slots=True)
-class Name:
+class Name(_Nominal):
     """A person's name."""
 
     key: int
@@ -87,11 +114,11 @@ class Name:
     definite = True
     pronominal = False
 
-    def english(self, *, subject: bool = False) -> list[Token]:
+    def english(self) -> list[Token]:
         """The name."""
         return [Token(self.text, (self.key,))]
 
-    def german(self, case: str, choices: Choices, *, negated: bool = False) -> list[Token]:
+    def german(self, _case: str, _choices: Choices) -> list[Token]:
         """The name, in all cases."""
         return [Token(self.text, (self.key,))]
 
@@ -99,13 +126,13 @@ class Name:
         """He or she."""
         return 2
 
-    def german_person(self, choices: Choices) -> int:
+    def german_person(self, _choices: Choices) -> int:
         """Er or sie."""
         return 2
 
 
 @dataclass(slots=True)
-class NounPhrase:
+class NounPhrase(_Nominal):
     """Determiner, number, adjective, noun. `key` and the two that follow it are the keys of its words.
 
     `determiner` is one of the, a, this, every, no, none, number, how many or an owner: "0" (my) to "5" (their),
@@ -138,7 +165,7 @@ class NounPhrase:
         """The third person, singular or plural."""
         return 5 if self.plural else 2
 
-    def german_person(self, choices: Choices) -> int:
+    def german_person(self, _choices: Choices) -> int:
         """The third person, singular or plural."""
         return 5 if self.plural else 2
 
@@ -154,7 +181,7 @@ class NounPhrase:
         """m, f, n or p, as the articles need it."""
         return "p" if self.plural else self._german_noun(choices).gender
 
-    def english(self, *, subject: bool = False) -> list[Token]:
+    def english(self) -> list[Token]:
         """The phrase; it has no cases."""
         key = self.key
         noun = self.noun.plural if self.plural else self.noun.english
@@ -177,8 +204,15 @@ class NounPhrase:
             return [Token("her" if kind == "2f" else english.POSSESSIVES[int(kind[0])], key)]
         return tokens(kind, *key)
 
-    def german(self, case: str, choices: Choices, *, negated: bool = False) -> list[Token]:
-        """The phrase in `case`; `negated` makes "kein" of an indefinite article or of none."""
+    def german(self, case: str, choices: Choices) -> list[Token]:
+        """The phrase in `case`."""
+        return self._declined(case, choices, negated=False)
+
+    def german_negated(self, case: str, choices: Choices) -> list[Token]:
+        """The phrase with "kein" for an indefinite article or none."""
+        return self._declined(case, choices, negated=True)
+
+    def _declined(self, case: str, choices: Choices, *, negated: bool) -> list[Token]:
         noun = self._german_noun(choices)
         gender = "p" if self.plural else noun.gender
         determiner, pattern = self._german_determiner(gender, case, choices, negated)

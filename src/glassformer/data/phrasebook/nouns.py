@@ -8,6 +8,7 @@ The last column is there where English does not tell a man from a woman ("teache
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 _TABLE = """
 man men | Mann m Männer | person
@@ -238,6 +239,7 @@ def _noun(line: str) -> Noun:
 NOUNS: dict[str, Noun] = {line.split()[0]: _noun(line) for line in _TABLE.strip().splitlines()}
 
 
+@cache
 def nouns_of(kinds: str) -> tuple[Noun, ...]:
     """The nouns that are of one of `kinds` (separated by blanks) or named there; "-name" takes one away."""
     wanted = {kind for kind in kinds.split() if not kind.startswith("-")}

@@ -21,14 +21,6 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A phrase with the verb-object pairs that the split looks at."""
-
-    phrase: Phrase
-    pairs: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Vocative:
     """Somebody called at the end of the sentence, who settles what "you" is: 0 du, 1 ihr, 2 Sie."""
 
@@ -40,24 +32,36 @@ class Vocative:
 _COMMA, _END, _CALLED = 1_000, 1_001, 1_002  # keys no other token uses
 
 
-def assemble(
-    source: list[Token],
-    render: Callable[[Choices], list[Token]],
-    *,
-    construction: str,
-    lemmas: list[str],
-    mark: str = ".",
-    vocative: Vocative | None = None,
-) -> Phrase:
-    """Put both sides, the vocative and the final mark together; collect all renderings of the German side."""
-    called_english, called_german = _called(vocative)
-    end = [Token(mark, (_END,))]
-    english = source + called_english + end
-    address = vocative.address if vocative else None
-    targets = [tokens + called_german + end for tokens in renderings(render, address)]
-    sure, possible = links(english, targets[0])
-    references = tuple(dict.fromkeys(sentence(target) for target in targets))
-    return Phrase(sentence(english), references, sure, possible, construction, tuple(dict.fromkeys(lemmas)))
+@dataclass(slots=True)
+class Draft:
+    """A phrase whose English side is known and whose German side waits: most drafts are not wanted.
+
+    `render` gives the German words under the choices it asks for; `pairs` are the verb-object pairs used.
+    """
+
+    english: list[Token]
+    render: Callable[[Choices], list[Token]]
+    construction: str
+    lemmas: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+    mark: str = "."
+    vocative: Vocative | None = None
+
+    @property
+    def source(self) -> str:
+        """The English sentence."""
+        return sentence([*self.english, *_called(self.vocative)[0], Token(self.mark)])
+
+    def phrase(self) -> Phrase:
+        """Put both sides, the vocative and the final mark together; collect all renderings of the German side."""
+        called_english, called_german = _called(self.vocative)
+        end = [Token(self.mark, (_END,))]
+        english = self.english + called_english + end
+        address = self.vocative.address if self.vocative else None
+        targets = [tokens + called_german + end for tokens in renderings(self.render, address)]
+        sure, possible = links(english, targets[0])
+        references = tuple(dict.fromkeys([sentence(target) for target in targets]))
+        return Phrase(sentence(english), references, sure, possible, self.construction, self.lemmas)
 
 
 def _called(vocative: Vocative | None) -> tuple[list[Token], list[Token]]:

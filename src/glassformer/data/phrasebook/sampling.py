@@ -40,8 +40,13 @@ _ACTIVITY_PLACES = {
 _FAR = ("last week", "last year", "three weeks ago", "next week", "next year", "at the weekend")
 _TIMES = {time: tuple(a for a in TIMES if time in a.times) for time in ("past", "now", "future")}
 _NEAR_TIMES = {time: tuple(a for a in adverbs if a.english not in _FAR) for time, adverbs in _TIMES.items()}
-_KNOWN = frozenset("switched opened locked room crossed topic thought event public rented paid".split())
-_NAMELESS_PLURAL = frozenset("food text clothes toy animal told music played tableware plant sent".split())
+_KNOWN = frozenset([
+    "switched", "opened", "locked", "room", "crossed", "topic", "thought", "event", "public", "rented",
+    "paid",
+])  # fmt: skip
+_NAMELESS_PLURAL = frozenset([
+    "food", "text", "clothes", "toy", "animal", "told", "music", "played", "tableware", "plant", "sent",
+])  # fmt: skip
 _BY_FRAME: dict[str, list[Verb]] = {}
 for _verb in COMMON_VERBS:
     _BY_FRAME.setdefault(_verb.frame, []).append(_verb)

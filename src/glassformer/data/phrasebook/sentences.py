@@ -43,7 +43,7 @@ def joined(
     if first == "main":
         source = main.english() + word + second.english()
         order = "question" if main.asked else "statement"
-        return draft(draw, name, source, lambda c: main.german(c, order) + [Token(",")] + subordinate(c), mark)
+        return draft(draw, name, source, lambda c: [*main.german(c, order), Token(","), *subordinate(c)], mark)
     source = word + second.english() + comma + main.english()
     return draft(draw, name, source, lambda c: subordinate(c) + comma + main.german(c, "inverted"), mark)
 
@@ -86,26 +86,26 @@ def weather(draw: Draw, tense: str, *, bad: bool) -> Clause:
         return Clause(Expletive(key, 2, "n"), verb, tense)
     draw.lemmas += ["weather", "be", "bad" if bad else "good"]
     complement = Fixed(draw.key(), "bad", "schlecht") if bad else Fixed(draw.key(), "good", "gut")
-    return Clause(FixedSubject(key, 2, "n"), VERBS["be"], tense, complement=complement)
+    return Clause(Weather(key, 2, "n"), VERBS["be"], tense, complement=complement)
 
 
 class Expletive(Pronoun):
     """The "it" of the weather, "es" in German."""
 
 
-class FixedSubject(Pronoun):
+class Weather(Pronoun):
     """ "the weather", which takes no plural and no adjective here."""
 
-    def english(self, *, subject: bool = False) -> list[Token]:
+    def english_subject(self) -> list[Token]:
         """the weather"""
         return [Token("the", (self.key + 1,)), Token("weather", (self.key,))]
 
-    def german(self, case: str, choices: Choices, *, negated: bool = False) -> list[Token]:
+    def german(self, _case: str, _choices: Choices) -> list[Token]:
         """das Wetter"""
         return [Token("das", (self.key + 1,)), Token("Wetter", (self.key,))]
 
 
-def _second(draw: Draw, clause: Clause) -> Clause:
+def _second(clause: Clause) -> Clause:
     clause.shift = _SECOND
     if clause.verb.frame == "prepositional" and clause.complement is not None:
         clause.complement.key += _SECOND
@@ -117,14 +117,14 @@ def _happening(draw: Draw, tense: str, subject: Nominal | None = None, *, verb: 
     if verb is None and draw.chance(0.25):
         names = ("can", "have to") if subject or tense == "past" else ("can", "must", "have to", "want to")
         modal = MODALS[draw.one(names)]
-        return _second(draw, draw.event(draw.planned_verb(), tense, subject=subject, modal=modal, bare=True))
+        return _second(draw.event(draw.planned_verb(), tense, subject=subject, modal=modal, bare=True))
     verb = verb or (draw.verb() if tense == "past" else draw.lasting_verb())
     if subject is not None and NOUNS["man"] not in verb.subjects:
         verb = VERBS["work"]
     clause = draw.event(verb, tense, subject=subject, bare=True)
     if tense == "past" and draw.chance(0.3) and "timeless" not in verb.flags:
         clause.time = draw.time("past", verb)
-    return _second(draw, clause)
+    return _second(clause)
 
 
 def because(draw: Draw, name: str) -> Draft:
@@ -145,8 +145,8 @@ def _because_reason(draw: Draw, name: str, conjunction: Fixed) -> Draft:
     """I did not visit my aunt because I was ill."""
     subject = person(draw)
     verb = _act(draw)
-    main = negate(draw, draw.event(verb, "past", subject=subject, bare=True))
-    return joined(draw, name, main, conjunction, _second(draw, _hindrance(draw, subject, verb)))
+    main = negate(draw.event(verb, "past", subject=subject, bare=True))
+    return joined(draw, name, main, conjunction, _second(_hindrance(draw, subject, verb)))
 
 
 def _hindrance(draw: Draw, subject: Nominal, act: Verb) -> Clause:
@@ -182,7 +182,7 @@ def although(draw: Draw, name: str) -> Draft:
         hindrance.subject = subject
     elif early:
         main.subject = subject
-    return joined(draw, name, main, conjunction, _second(draw, hindrance), first="second" if early else "main")
+    return joined(draw, name, main, conjunction, _second(hindrance), first="second" if early else "main")
 
 
 def condition(draw: Draw, name: str) -> Draft:
@@ -196,7 +196,7 @@ def condition(draw: Draw, name: str) -> Draft:
         subject = pronoun
     main = draw.event(clause_verb(draw, clause, verb), "present", subject=subject, modal=modal, bare=True)
     conjunction = Fixed(draw.key(), "if", "wenn")
-    return joined(draw, name, main, conjunction, _second(draw, clause), first="second" if early else "main")
+    return joined(draw, name, main, conjunction, _second(clause), first="second" if early else "main")
 
 
 def _means(draw: Draw, subject: Nominal, act: Verb) -> Clause:
@@ -224,7 +224,7 @@ def whenever(draw: Draw, name: str) -> Draft:
     main = draw.event(clause_verb(draw, clause, verb), "present", subject=subject, bare=True)
     main.tense, main.time, main.place, main.frequency = "present", None, None, habit(draw)
     draw.generic(main)
-    return joined(draw, name, main, Fixed(draw.key(), "when", "wenn"), _second(draw, clause))
+    return joined(draw, name, main, Fixed(draw.key(), "when", "wenn"), _second(clause))
 
 
 def habit(draw: Draw) -> Fixed:
@@ -243,20 +243,20 @@ def childhood(draw: Draw, name: str) -> Draft:
     draw.generic(main)
     draw.lemmas += ["young", "be"]
     clause = Clause(subject, VERBS["be"], "past", complement=Fixed(draw.key(), "young", "jung"))
-    return joined(draw, name, main, Fixed(draw.key(), "when", "als"), _second(draw, clause), first="second")
+    return joined(draw, name, main, Fixed(draw.key(), "when", "als"), _second(clause), first="second")
 
 
-_CHILDHOOD = (
-    "eat drink read write sing draw visit help feed cook bake dance swim work play wear travel "
-    "cry laugh photograph clean carry"
-).split()
+_CHILDHOOD = [
+    "eat", "drink", "read", "write", "sing", "draw", "visit", "help", "feed", "cook", "bake", "dance",
+    "swim", "work", "play", "wear", "travel", "cry", "laugh", "photograph", "clean", "carry",
+]  # fmt: skip
 
 
 def that(draw: Draw, name: str) -> Draft:
     """I know that she ate the apple. / Ich weiß, dass sie den Apfel gegessen hat."""
     subject = draw.subject(_PEOPLE)
     verb = VERBS[draw.one(("know#fact", "believe", "hope", "say", "think"))]
-    tense = "past" if draw.chance(0.5) or verb.name == "hope" and draw.chance(0.3) else "present"
+    tense = "past" if draw.chance(0.5) or (verb.name == "hope" and draw.chance(0.3)) else "present"
     draw.lemmas.append(verb.name)
     main = Clause(subject, verb, "past" if tense == "past" and verb.name == "say" and draw.chance(0.5) else "present")
     event = _happening(draw, tense, _reported(draw, subject))
@@ -293,7 +293,7 @@ def indirect(draw: Draw, name: str) -> Draft:
     event = draw.event(verb, tense, bare=True)
     event.place = event.time = None
     event.question, event.question_part = Fixed(draw.key(), word, german), word
-    return joined(draw, name, main, None, _second(draw, event))
+    return joined(draw, name, main, None, _second(event))
 
 
 # "it": who or what the reason is about decides what the pronoun stands for.
@@ -364,7 +364,7 @@ def _explained(draw: Draw, name: str, main: Clause, what: NounPhrase, reason: st
     complement = Fixed(draw.key(), too + english, ("zu " if too else "") + words[english])
     pronoun = Referring(draw.key(), 5 if what.plural else 2, antecedent=what)
     clause = Clause(pronoun, VERBS["be"], "past", complement=complement)
-    return joined(draw, name, main, Fixed(draw.key(), "because", "weil"), _second(draw, clause))
+    return joined(draw, name, main, Fixed(draw.key(), "because", "weil"), _second(clause))
 
 
 def _crossing(draw: Draw, name: str) -> Draft:

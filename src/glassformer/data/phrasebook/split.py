@@ -104,9 +104,9 @@ def combinations(draft: Draft) -> Iterator[Combination]:
     """What the split looks at: verb with object, construction with lemma."""
     for verb, noun in draft.pairs:
         yield "pair", verb, noun
-    for lemma in draft.phrase.lemmas:
+    for lemma in draft.lemmas:
         if lemma in _CONTENT:
-            yield "lemma", draft.phrase.construction, lemma
+            yield "lemma", draft.construction, lemma
 
 
 def held_out(combination: Combination) -> bool:
@@ -149,7 +149,7 @@ def phrasebook(*, train: int = 60_000, valid: int = 500, test: int = 1_000, seed
     frequent = _frequent(learned)
 
     def testable(draft: Draft) -> bool:
-        parts = (draft.phrase.construction, *draft.phrase.lemmas)
+        parts = (draft.construction, *draft.lemmas)
         return _is_new(draft, held) and all(part in frequent for part in parts)
 
     fresh = _distinct(random, valid + test, seen, testable)
@@ -182,9 +182,9 @@ def _distinct(random: Random, size: int, seen: set[str], wanted: Callable[[Draft
             break
         if tries >= limit:
             raise DataError(_too_few(size, len(found)))
-        if draft.phrase.source not in seen and wanted(draft):
-            seen.add(draft.phrase.source)
-            found.append(draft.phrase)
+        if wanted(draft) and (source := draft.source) not in seen:
+            seen.add(source)
+            found.append(draft.phrase())
     return found
 
 

@@ -9,7 +9,8 @@ Frames: `none`, `acc`, `dat`, `double` (give him a book), `to` (explain the plan
 `goal` (go to ...), and `auf:acc`, `mit:dat` ... for a German preposition with its case.
 Flags: `twin` (English doubles the last consonant), `state` (no -ing form), `timeless` (a lasting state: no
 adverbial of time, no modal), `point` (over in an instant: no -ing form), `mishap` (nobody plans it: no modal, no
-imperative), `sudden` (the same, and no adverbial of the future), `far` (goes with "last year", "three weeks ago"), `pret` (German prefers the preterite), `both` (but the perfect is as right), `rare` (not picked at random).
+imperative), `sudden` (the same, and no adverbial of the future), `far` (goes with "last year"), `pret` (German
+prefers the preterite), `both` (but the perfect is as right), `rare` (not picked at random).
 """
 
 from __future__ import annotations
@@ -25,15 +26,22 @@ drink drank drunk | trinken - trank getrunken h | acc | person | drink
 cook - - | kochen - - gekocht h | acc | person | cooked | far
 bake - - | backen - backte gebacken h | acc | person | baked
 order - - | bestellen - - bestellt h | acc | person | food drink
-buy bought bought | kaufen - - gekauft h | acc | person | food drink clothes furniture vehicle text portable tableware device -story -poem -message -article -telescope | far
-sell sold sold | verkaufen - - verkauft h | acc | person | furniture vehicle device clothes house image ring -telescope | far
+buy bought bought | kaufen - - gekauft h | acc | person | food drink clothes furniture vehicle text \
+portable tableware device -story -poem -message -article -telescope | far
+sell sold sold | verkaufen - - verkauft h | acc | person | furniture vehicle device clothes house \
+image ring -telescope | far
 read read read | lesen liest las gelesen h | acc | person | text
-write wrote written | schreiben - schrieb geschrieben h | acc | person | text song sentence -newspaper -magazine | far
-see saw seen | sehen sieht sah gesehen h | acc | person | person royal animal kin image building nature vehicle film | state far
+write wrote written | schreiben - schrieb geschrieben h | acc | person | text song sentence -newspaper \
+-magazine | far
+see saw seen | sehen sieht sah gesehen h | acc | person | person royal animal kin image building \
+nature vehicle film | state far
 hear heard heard | hören - - gehört h | acc | person | music sound animal told radio -secret | state
-look_for looked looked | suchen - - gesucht h | acc | person | portable tableware clothes pet kin station hotel -mirror
-find found found | finden - fand gefunden h | acc | person | portable tableware clothes pet mistake money station | point far
-lose lost lost | verlieren - verlor verloren h | acc | person | tiny portable money -box -bottle -basket -present | mishap point far
+look_for looked looked | suchen - - gesucht h | acc | person | portable tableware clothes pet kin \
+station hotel -mirror
+find found found | finden - fand gefunden h | acc | person | portable tableware clothes pet mistake \
+money station | point far
+lose lost lost | verlieren - verlor verloren h | acc | person | tiny portable money -box -bottle \
+-basket -present | mishap point far
 open - - | öffnen - - geöffnet h | acc | person | opened suitcase bottle box letter present
 close - - | schließen - schloss geschlossen h | acc | person | opened suitcase box
 turn_on - - | ein+schalten - schaltete eingeschaltet h | acc | person | switched
@@ -44,42 +52,57 @@ invite - - | ein+laden lädt lud eingeladen h | acc | person | kin owned guest |
 put_on put put | an+ziehen - zog angezogen h | acc | person | clothes | twin
 take_off took taken | aus+ziehen - zog ausgezogen h | acc | person | clothes -dress -suit
 try_on tried tried | an+probieren - probierte anprobiert h | acc | person | clothes
-throw_away threw thrown | weg+werfen wirft warf weggeworfen h | acc | person | newspaper magazine letter postcard toy bag box bottle clothes ticket
+throw_away threw thrown | weg+werfen wirft warf weggeworfen h | acc | person | newspaper magazine \
+letter postcard toy bag box bottle clothes ticket
 tidy_up tidied tidied | auf+räumen - räumte aufgeräumt h | acc | person | room flat house
 look_at - - | an+sehen sieht sah angesehen h | acc | person | image map clock
 unpack - - | aus+packen - packte ausgepackt h | acc | person | suitcase bag present box
 lock - - | ab+schließen - schloss abgeschlossen h | acc | person | locked vehicle cupboard -boat
 prepare - - | vor+bereiten - bereitete vorbereitet h | acc | person | party concert exam
-know knew known | kennen - kannte gekannt h | acc | person | person kin song story film poem hotel restaurant | state timeless pret both
+know knew known | kennen - kannte gekannt h | acc | person | person kin song story film poem hotel \
+restaurant | state timeless pret both
 love - - | lieben - - geliebt h | acc | person | kin pet music city film chocolate | state timeless
-like - - | mögen mag mochte gemocht h | acc | person | food drink kin owned teacher animal -wild | state pret timeless
-visit - - | besuchen - - besucht h | acc | person | kin owned museum city castle village island school church | far
-understand understood understood | verstehen - verstand verstanden h | acc | person | phrase topic joke text film language -newspaper -magazine | state timeless
+like - - | mögen mag mochte gemocht h | acc | person | food drink kin owned teacher animal -wild | \
+state pret timeless
+visit - - | besuchen - - besucht h | acc | person | kin owned museum city castle village island school \
+church | far
+understand understood understood | verstehen - verstand verstanden h | acc | person | phrase topic \
+joke text film language -newspaper -magazine | state timeless
 learn - - | lernen - - gelernt h | acc | person | poem song word language | far
-forget forgot forgotten | vergessen vergisst vergaß vergessen h | acc | person | tiny umbrella bag camera present word question song | state twin mishap point
+forget forgot forgotten | vergessen vergisst vergaß vergessen h | acc | person | tiny umbrella bag \
+camera present word question song | state twin mishap point
 repair - - | reparieren - - repariert h | acc | person | vehicle device switched gate -telescope | far
 wash - - | waschen wäscht wusch gewaschen h | acc | person | clothes car dog tomato apple -hat -suit
 clean - - | putzen - - geputzt h | acc | person | window bathroom kitchen mirror bicycle lamp
 carry - - | tragen trägt trug getragen h | acc | person | heavy baby chair television
 wear wore worn | tragen trägt trug getragen h | acc | person | clothes ring
-draw drew drawn | zeichnen - - gezeichnet h | acc | person | animal house tree flower castle map bridge | far
+draw drew drawn | zeichnen - - gezeichnet h | acc | person | animal house tree flower castle map \
+bridge | far
 paint - - | malen - - gemalt h | acc | person | picture | far
 take took taken | nehmen nimmt nahm genommen h | acc | person | bus train key umbrella bag plate ball
-need - - | brauchen - - gebraucht h | acc | person | resource wealth portable tableware car bicycle clothes doctor idea flat -toy -present | state
-use - - | benutzen - - benutzt h | acc | person scholar | computer camera telescope map bicycle knife fork spoon umbrella
+need - - | brauchen - - gebraucht h | acc | person | resource wealth portable tableware car bicycle \
+clothes doctor idea flat -toy -present | state
+use - - | benutzen - - benutzt h | acc | person scholar | computer camera telescope map bicycle knife \
+fork spoon umbrella
 play - - | spielen - - gespielt h | acc | person | game song
 sing sang sung | singen - sang gesungen h | acc | person | song
 cross - - | überqueren - - überquert h | acc | person animal | crossed
 build built built | bauen - - gebaut h | acc | person | house boat bridge castle shelf table school | far
-break broke broken | zerbrechen zerbricht zerbrach zerbrochen h | acc | person | fragile lamp mirror bottle | mishap point
-cut cut cut | schneiden - schnitt geschnitten h | acc | person | bread cheese cake tomato meat sausage apple pizza | twin
+break broke broken | zerbrechen zerbricht zerbrach zerbrochen h | acc | person | fragile lamp mirror \
+bottle | mishap point
+cut cut cut | schneiden - schnitt geschnitten h | acc | person | bread cheese cake tomato meat sausage \
+apple pizza | twin
 feed fed fed | füttern - - gefüttert h | acc | person | animal baby
-steal stole stolen | stehlen stiehlt stahl gestohlen h | acc | man woman boy girl | vehicle portable money image -box -basket -present -umbrella | mishap point
-hide hid hidden | verstecken - - versteckt h | acc | person | present key money letter ring ball chocolate
+steal stole stolen | stehlen stiehlt stahl gestohlen h | acc | man woman boy girl | vehicle portable \
+money image -box -basket -present -umbrella | mishap point
+hide hid hidden | verstecken - - versteckt h | acc | person | present key money letter ring ball \
+chocolate
 meet met met | treffen trifft traf getroffen h | acc | person | person kin scholar | far
 greet - - | begrüßen - - begrüßt h | acc | person | person kin royal
-photograph - - | fotografieren - - fotografiert h | acc | person | animal building kin bridge mountain tree flower | far
-translate - - | übersetzen - - übersetzt h | acc | person | sentence word letter book poem article story message | far
+photograph - - | fotografieren - - fotografiert h | acc | person | animal building kin bridge mountain \
+tree flower | far
+translate - - | übersetzen - - übersetzt h | acc | person | sentence word letter book poem article \
+story message | far
 count - - | zählen - - gezählt h | acc | person | money
 pay paid paid | bezahlen - - bezahlt h | acc | person | bill
 rent - - | mieten - - gemietet h | acc | person | rented car boat bicycle house | far
@@ -91,43 +114,60 @@ answer - - | antworten - - geantwortet h | dat | person | person kin
 congratulate - - | gratulieren - - gratuliert h | dat | person | person kin
 trust - - | vertrauen - - vertraut h | dat | person | person kin | state timeless pret both
 listen_to - - | zu+hören - hörte zugehört h | dat | person | person kin -baby
-give gave given | geben gibt gab gegeben h | double | person | gift portable tableware text money -story -poem -article -message -suitcase
-show showed shown | zeigen - - gezeigt h | double | person | image map text house flat room clothes toy letter ring -story -message
-bring brought brought | bringen - brachte gebracht h | double | person | food drink gift tableware newspaper letter umbrella -mass
+give gave given | geben gibt gab gegeben h | double | person | gift portable tableware text money \
+-story -poem -article -message -suitcase
+show showed shown | zeigen - - gezeigt h | double | person | image map text house flat room clothes \
+toy letter ring -story -message
+bring brought brought | bringen - brachte gebracht h | double | person | food drink gift tableware \
+newspaper letter umbrella -mass
 send sent sent | schicken - - geschickt h | double | person | sent gift money image book
-lend lent lent | leihen - lieh geliehen h | double | person | money vehicle book umbrella camera jacket coat bag -boat
+lend lent lent | leihen - lieh geliehen h | double | person | money vehicle book umbrella camera \
+jacket coat bag -boat
 tell told told | erzählen - - erzählt h | double | person | story joke
-explain - - | erklären - - erklärt h | to | person | topic word sentence game idea map poem | 
-recommend - - | empfehlen empfiehlt empfahl empfohlen h | to | person | restaurant hotel book film museum novel wine
-return - - | zurück+geben gibt gab zurückgegeben h | to | person | money key book umbrella camera bag ball
+explain - - | erklären - - erklärt h | to | person | topic word sentence game idea map poem
+recommend - - | empfehlen empfiehlt empfahl empfohlen h | to | person | restaurant hotel book film \
+museum novel wine
+return - - | zurück+geben gibt gab zurückgegeben h | to | person | money key book umbrella camera bag \
+ball
 read_out read read | vor+lesen liest las vorgelesen h | to | person | story poem letter message article
 wait_for - - | warten - - gewartet h | auf:acc | person | person kin transport letter message -ship
 think_of thought thought | denken - dachte gedacht h | an:acc | person | kin owned exam party
-talk_about - - | sprechen spricht sprach gesprochen h | über:acc | person | topic film book party concert idea novel exam
+talk_about - - | sprechen spricht sprach gesprochen h | über:acc | person | topic film book party \
+concert idea novel exam
 laugh_about - - | lachen - - gelacht h | über:acc | person | joke story film mistake | sudden
 talk_to - - | sprechen spricht sprach gesprochen h | mit:dat | person | person kin
 play_with - - | spielen - - gespielt h | mit:dat | youth cat dog | toy pet baby
-dream_of dreamt dreamt | träumen - - geträumt h | von:dat | person | island castle car house bicycle beach horse
-sleep slept slept | schlafen schläft schlief geschlafen h | none | person royal animal baby | 
-work - - | arbeiten - - gearbeitet h | none | person | 
+dream_of dreamt dreamt | träumen - - geträumt h | von:dat | person | island castle car house bicycle \
+beach horse
+sleep slept slept | schlafen schläft schlief geschlafen h | none | person royal animal baby
+work - - | arbeiten - - gearbeitet h | none | person
 laugh - - | lachen - - gelacht h | none | person baby | | sudden
 cry cried cried | weinen - - geweint h | none | youth woman baby | | sudden
-dance - - | tanzen - - getanzt h | none | person royal | 
+dance - - | tanzen - - getanzt h | none | person royal
 swim swam swum | schwimmen - schwamm geschwommen s | none | person duck dog | | twin
 get_up got got | auf+stehen - stand aufgestanden s | none | person | | twin
-fall_asleep fell fallen | ein+schlafen schläft schlief eingeschlafen s | none | person dog cat baby | | point sudden
-arrive - - | an+kommen - kam angekommen s | none | person transport | 
-come_back came come | zurück+kommen - kam zurückgekommen s | none | person dog cat | 
-go_out went gone | aus+gehen - ging ausgegangen s | none | person | 
-wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog | 
-live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street | state timeless pret both
-stay - - | bleiben - blieb geblieben s | place | person | room hotel hospital garden home city village school
-sit sat sat | sitzen - saß gesessen h | place | person dog cat bird | park garden kitchen sofa chair table tree restaurant | twin pret both
-stand stood stood | stehen - stand gestanden h | place | person | bridge door window station gate street | pret both
-go went gone | gehen - ging gegangen s | goal | person | cinema theatre school park garden city station market restaurant museum church library beach kitchen room shop bank hospital | far
-travel travelled travelled | fahren fährt fuhr gefahren s | goal | person | city lake beach airport station village hospital | twin far
-run ran run | laufen läuft lief gelaufen s | goal | youth dog cat man woman | park garden forest station school bridge kitchen | twin
-have had had | haben hat hatte gehabt h | acc | person | vehicle pet kin resource wealth idea plan question problem flat computer camera | state pret rare timeless
+fall_asleep fell fallen | ein+schlafen schläft schlief eingeschlafen s | none | person dog cat baby | \
+| point sudden
+arrive - - | an+kommen - kam angekommen s | none | person transport
+come_back came come | zurück+kommen - kam zurückgekommen s | none | person dog cat
+go_out went gone | aus+gehen - ging ausgegangen s | none | person
+wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog
+live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street | \
+state timeless pret both
+stay - - | bleiben - blieb geblieben s | place | person | room hotel hospital garden home city village \
+school
+sit sat sat | sitzen - saß gesessen h | place | person dog cat bird | park garden kitchen sofa chair \
+table tree restaurant | twin pret both
+stand stood stood | stehen - stand gestanden h | place | person | bridge door window station gate \
+street | pret both
+go went gone | gehen - ging gegangen s | goal | person | cinema theatre school park garden city \
+station market restaurant museum church library beach kitchen room shop bank hospital | far
+travel travelled travelled | fahren fährt fuhr gefahren s | goal | person | city lake beach airport \
+station village hospital | twin far
+run ran run | laufen läuft lief gelaufen s | goal | youth dog cat man woman | park garden forest \
+station school bridge kitchen | twin
+have had had | haben hat hatte gehabt h | acc | person | vehicle pet kin resource wealth idea plan \
+question problem flat computer camera | state pret rare timeless
 lie lay lain | liegen - lag gelegen h | place | | | rare pret both
 hang hung hung | hängen - hing gehangen h | place | | | rare
 put#lying put put | legen - - gelegt h | acc | person | lying | rare twin
@@ -187,8 +227,9 @@ def _english_past(base: str) -> str:
 
 
 def _verb(line: str) -> Verb:
-    source, target, frame, subjects, objects, *rest = (part.strip() for part in line.split(" |"))
-    flags = frozenset(rest[0].split() if rest else ())
+    source, target, frame, subjects, *rest = (part.strip() for part in line.split(" |"))
+    objects = rest[0] if rest else ""
+    flags = frozenset(rest[1].split() if len(rest) > 1 else ())
     tagged, past, participle = source.split()
     name = tagged.partition("#")[0]
     base, mark, particle = name.partition("+" if "+" in name else "_")
