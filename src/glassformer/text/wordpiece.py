@@ -10,6 +10,8 @@ log(p(ab) / (p(a) p(b))), so the pair to join is the one that maximises
 The ratio alone favours the rare: two pieces seen twice, always together, score 1/2, more than any frequent pair. So
 a pair must also be frequent: the floor starts at half the highest pair count and halves when no pair reaches it, down
 to `min_frequency`. Frequent pieces are learned first, and among pairs of like frequency likelihood decides.
+On 58,000 captions and 10,000 pieces, the bare ratio (least count 2) leaves 3.3 pieces per word, with halving floors
+it is 1.24, and BPE has 1.24 as well (`benchmarks/tokenizers_train.py`).
 
 Counts are exact at each step. A merge changes count(a) and count(b), so the score of every pair that holds one of
 them; those pairs are pushed again and stale heap entries are skipped. A test holds this equal to recounting all.
