@@ -143,7 +143,7 @@ def negate(clause: Clause) -> Clause:
 def _negatable(draw: Draw, verb: Verb, tense: str, modal: Modal | None = None) -> Clause:
     clause = draw.event(verb, tense, modal=modal, bare=True)
     if draw.chance(0.3) and "timeless" not in verb.flags and clause.time is None:
-        clause.time = draw.time("past" if tense == "past" else "future", verb)
+        clause.time = draw.time("past" if tense == "past" else "negated", verb)
     if modal is None and clause.tense == "present" and clause.time and "state" in verb.flags:
         clause.time = None
     return negate(clause)
@@ -217,27 +217,10 @@ def subject_question(draw: Draw, name: str) -> Draft:
     return asked(draw, name, clause)
 
 
-_THINGS = tuple(
-    [
-        "eat",
-        "drink",
-        "cook",
-        "bake",
-        "buy",
-        "sell",
-        "read",
-        "write",
-        "look_for",
-        "find",
-        "lose",
-        "draw",
-        "learn",
-        "need",
-        "repair",
-        "order",
-        "forget",
-    ]  # fmt: skip
-)
+_THINGS = tuple([
+    "eat", "drink", "cook", "bake", "buy", "sell", "read", "write", "look_for", "find", "lose", "draw", "learn",
+    "need", "repair", "order", "forget",
+])  # fmt: skip
 _PEOPLE = tuple([
     "see", "visit", "meet", "invite", "call", "ask", "pick_up", "greet", "look_for", "know",
     "photograph",
@@ -282,15 +265,27 @@ def adverbial_question(word: str, german: str) -> Callable[[Draw, str], Draft]:
     """When is the train arriving? / Wann kommt der Zug an?"""
 
     def construction(draw: Draw, name: str) -> Draft:
-        verb = draw.verb()
-        while verb.flags & {"timeless"} or (word == "where" and (verb.frame in ("place", "goal") or verb.preposition)):
+        verb = located_verb(draw) if word == "where" else draw.verb()
+        while "timeless" in verb.flags:
             verb = draw.verb()
-        tense = "past" if draw.chance(0.6) or verb.flags & {"point", "state"} else "present"
+        tense = "past" if draw.chance(0.6) or verb.flags & {"point", "state"} or word == "where" else "present"
         clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
+        clause.place = None
         clause.question, clause.question_part = Fixed(draw.key(), word, german), word
         return asked(draw, name, clause)
 
     return construction
+
+
+def located_verb(draw: Draw) -> Verb:
+    """A verb for what people do at some place worth asking for."""
+    return VERBS[draw.one(_LOCATED)]
+
+
+_LOCATED = [
+    "buy", "find", "lose", "see", "meet", "read", "learn", "eat", "hide", "repair", "build", "rent", "hear",
+    "photograph", "wait for", "sell", "write", "translate", "wash", "draw", "help", "talk to", "dance", "break",
+]  # fmt: skip
 
 
 def where_question(draw: Draw, name: str) -> Draft:

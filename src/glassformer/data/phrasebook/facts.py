@@ -32,11 +32,10 @@ _LYING, _STANDING = nouns_of("lying"), nouns_of("standing")
 _SPOTS = {
     "on": nouns_of("table chair bed sofa"),
     "under": nouns_of("table chair bed sofa"),
-    "behind": nouns_of("sofa door cupboard chair lamp"),
+    "behind": nouns_of("sofa door cupboard chair"),
     "next to": nouns_of("lamp bed sofa television computer"),
-    "in front of": nouns_of("door window mirror house"),
+    "in front of": nouns_of("door window mirror"),
 }
-_LAID_SPOTS = {key: tuple(n for n in nouns if n.english not in ("lamp", "house")) for key, nouns in _SPOTS.items()}
 
 
 def _be(draw: Draw, subject: Nominal, complement: Fixed | Prepositional, tense: str = "present") -> Clause:
@@ -46,8 +45,7 @@ def _be(draw: Draw, subject: Nominal, complement: Fixed | Prepositional, tense: 
 
 def _described(draw: Draw) -> tuple[NounPhrase, Adjective]:
     noun = draw.fresh(_DESCRIBED)
-    phrase = draw.noun_phrase(noun, None, agent=True)
-    phrase.adjective = None
+    phrase = draw.noun_phrase(noun, None, agent=True, plain=True)
     adjective = draw.one(FITTING[noun.english])
     draw.lemmas.append(adjective.english)
     return phrase, adjective
@@ -91,10 +89,9 @@ def comparison(draw: Draw, name: str) -> Draft:
 
 
 def _plain(draw: Draw, noun: Noun) -> NounPhrase:
-    phrase = draw.noun_phrase(noun, None, agent=True)
-    phrase.adjective = None
-    if phrase.determiner == "a":
-        phrase.determiner = "the"
+    phrase = draw.noun_phrase(noun, None, agent=True, plain=True)
+    if phrase.determiner in ("a", "the"):
+        phrase.determiner, phrase.plural = "the", False
     return phrase
 
 
@@ -141,9 +138,9 @@ def existence(draw: Draw, name: str) -> Draft:
 _SIGHTS = nouns_of("hotel restaurant museum school church theatre cinema library hospital shop park castle market bank")
 
 
-def _spot(draw: Draw, spots: dict[str, tuple[Noun, ...]], case: str) -> Prepositional:
+def _spot(draw: Draw, case: str) -> Prepositional:
     preposition = draw.one(tuple(PREPOSITIONS))
-    noun = draw.fresh(spots[preposition])
+    noun = draw.fresh(_SPOTS[preposition])
     draw.lemmas.append(preposition)
     inner = NounPhrase(draw.key(), noun, draw.one(("the", "the", "the", "this")))
     return Prepositional(draw.key(), preposition, (PREPOSITIONS[preposition],), case, inner)
@@ -156,7 +153,7 @@ def position(draw: Draw, name: str) -> Draft:
     subject = draw.noun_phrase(thing, None, agent=True)
     verb = VERBS["lie" if lying else "stand"]
     draw.lemmas.append(verb.name)
-    spot = _spot(draw, _SPOTS, "dat")
+    spot = _spot(draw, "dat")
     tense = "past" if draw.chance(0.3) else "progressive"
     clause = Clause(subject, verb, tense, complement=spot)
     if draw.chance(0.2):
@@ -175,7 +172,7 @@ def placement(draw: Draw, name: str) -> Draft:
     thing = draw.noun_phrase(noun, subject)
     draw.lemmas.append(verb.name)
     tense = draw.one(("past", "past", "progressive"))
-    clause = Clause(subject, verb, tense, accusative=thing, complement=_spot(draw, _LAID_SPOTS, "acc"))
+    clause = Clause(subject, verb, tense, accusative=thing, complement=_spot(draw, "acc"))
     return stated(draw, name, clause)
 
 
@@ -237,11 +234,15 @@ def liking(draw: Draw, name: str) -> Draft:
 # -------------------------------------------------------------------- numbers
 
 
-def number(draw: Draw) -> int:
-    """Mostly below a hundred, sometimes round hundreds and a bit."""
-    if draw.chance(0.7):
-        return draw.number(2, 99)
-    return 100 * draw.number(1, 9) + draw.one((0, 0, 10 * draw.number(1, 9)))
+def _amount(draw: Draw, noun: Noun) -> int:
+    """What such a thing may cost: cheap things little, large ones round sums."""
+    if noun.kinds & {"vehicle"} and noun.english != "bicycle":
+        return 1000 * draw.number(1, 20) + draw.one((0, 0, 500))
+    if noun.kinds & {"furniture", "device", "bicycle"}:
+        return 10 * draw.number(5, 99)
+    if noun.kinds & {"clothes"}:
+        return draw.number(20, 99) if draw.chance(0.7) else 10 * draw.number(10, 30)
+    return draw.number(2, 60)
 
 
 def price(draw: Draw, name: str) -> Draft:
@@ -251,7 +252,7 @@ def price(draw: Draw, name: str) -> Draft:
     draw.lemmas += ["cost", "euro"]
     if draw.chance(0.2):
         return _price_question(draw, name, thing)
-    amount, key = number(draw), draw.key()
+    amount, key = _amount(draw, noun), draw.key()
     clause = Clause(thing, VERBS["cost"], "past" if draw.chance(0.3) and not thing.plural else "present")
     words = [Token(word, (key,)) for word in english.cardinal(amount).split()]
     source = [*clause.english(), *words, Token("euros", (key + 1,))]
@@ -280,9 +281,10 @@ def age(draw: Draw, name: str) -> Draft:
     if draw.chance(0.25):
         old = nouns_of("house church castle bridge tree school library")
         subject: Nominal = NounPhrase(key, draw.fresh(old), draw.one(("the", "this")))
-        years = number(draw)
+        years = 10 * draw.number(1, 90) if draw.chance(0.6) else draw.number(10, 99)
     else:
-        subject, years = draw.subject(_CALLERS), draw.number(2, 99)
+        subject = draw.subject(_CALLERS)
+        years = _years(draw, subject)
     if draw.chance(0.2):
         question = Fixed(draw.key(), "how old", "wie alt")
         draw.lemmas += ["old", "be"]
@@ -292,6 +294,16 @@ def age(draw: Draw, name: str) -> Draft:
     numbered = f"{german.cardinal(years)}:{''.join(str(i + 1) for i in range(size))} Jahre:{size + 1} alt:{size + 2}"
     draw.lemmas += ["old", "year"]
     return stated(draw, name, _be(draw, subject, Fixed(draw.key(), f"{words} years old", numbered)))
+
+
+def _years(draw: Draw, subject: Nominal) -> int:
+    """An age that fits: children are young, grandparents are not."""
+    noun = subject.noun
+    if noun is None:
+        return draw.number(4, 95)
+    if "youth" in noun.kinds:
+        return draw.number(2, 15)
+    return draw.number(60, 99) if noun.english.startswith("grand") else draw.number(18, 89)
 
 
 def _clock(draw: Draw) -> tuple[str, str]:

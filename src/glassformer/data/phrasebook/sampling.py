@@ -28,7 +28,7 @@ _ACTIVITY_PLACES = {
     "work": ("office", "hospital", "library", "garden", "bank", "school", "hotel", "museum"),
     "sleep": ("bedroom", "room", "hotel"),
     "dance": ("kitchen", "park", "restaurant", "garden"),
-    "swim": ("lake",),
+    "swim": ("lake", "river"),
     "read": ("garden", "park", "library", "bedroom"),
     "eat": ("kitchen", "garden", "park", "restaurant"),
     "play": ("garden", "park"),
@@ -39,14 +39,20 @@ _ACTIVITY_PLACES = {
 }
 _FAR = ("last week", "last year", "three weeks ago", "next week", "next year", "at the weekend")
 _TIMES = {time: tuple(a for a in TIMES if time in a.times) for time in ("past", "now", "future")}
+_TIMES["negated"] = tuple(a for a in _TIMES["future"] if a.english != "soon")
 _NEAR_TIMES = {time: tuple(a for a in adverbs if a.english not in _FAR) for time, adverbs in _TIMES.items()}
-_KNOWN = frozenset([
-    "switched", "opened", "locked", "room", "crossed", "topic", "thought", "event", "public", "rented",
-    "paid",
-])  # fmt: skip
-_NAMELESS_PLURAL = frozenset([
-    "food", "text", "clothes", "toy", "animal", "told", "music", "played", "tableware", "plant", "sent",
-])  # fmt: skip
+_KNOWN = frozenset((
+    "switched", "opened", "locked", "room", "crossed", "topic", "thought", "event", "public", "rented", "paid",
+    "transport",
+))  # fmt: skip
+_MANY = frozenset((
+    "food", "text", "clothes", "toy", "animal", "told", "music", "played", "tableware", "plant", "sent", "image",
+))  # fmt: skip
+_OWNABLE = frozenset((
+    "clothes", "portable", "tableware", "vehicle", "pet", "food", "drink", "text", "furniture", "device", "home",
+    "gift", "image", "room", "toy", "wealth", "thought", "event",
+))  # fmt: skip
+_UNQUALIFIED = ("wash", "clean", "tidy up")  # "wash the clean dress"
 _BY_FRAME: dict[str, list[Verb]] = {}
 for _verb in COMMON_VERBS:
     _BY_FRAME.setdefault(_verb.frame, []).append(_verb)
@@ -112,12 +118,12 @@ class Draw:
         self.lemmas.append(text)
         return Name(self.key(), text, "f" if woman else "m")
 
-    def noun_phrase(self, noun: Noun, owner: Nominal | None, *, agent: bool = False) -> NounPhrase:
-        """A noun with a determiner and sometimes an adjective that fits; `owner` may possess it."""
+    def noun_phrase(self, noun: Noun, owner: Nominal | None, *, agent: bool = False, plain: bool = False) -> NounPhrase:
+        """A noun with a determiner and, unless `plain`, sometimes an adjective; `owner` may possess it."""
         determiner, plural, count = self._determiner(noun, owner, agent)
         phrase = NounPhrase(self.key(), noun, determiner, plural, count=count)
         fitting = FITTING[noun.english]
-        if fitting and "kin" not in noun.kinds and self.chance(0.25):
+        if fitting and not plain and "kin" not in noun.kinds and self.chance(0.25):
             phrase.adjective = self.one(fitting)
             self.lemmas.append(phrase.adjective.english)
         return phrase
@@ -125,7 +131,7 @@ class Draw:
     def _determiner(self, noun: Noun, owner: Nominal | None, agent: bool) -> tuple[str, bool, int]:
         if "kin" in noun.kinds:
             return self._owner(owner), "single" not in noun.kinds and self.chance(0.15), 0
-        if "owned" in noun.kinds and self.chance(0.85):
+        if "owned" in noun.kinds:
             return self._owner(owner), self.chance(0.2), 0
         if "royal" in noun.kinds:
             return "the", False, 0
@@ -134,13 +140,13 @@ class Draw:
         if agent:
             return self.one(_AGENT_DETERMINERS)
         determiner, plural, count = self.one(_OBJECT_DETERMINERS)
-        if (determiner in ("a", "none", "number") and noun.kinds & _KNOWN) or (
-            determiner == "none" and not noun.kinds & _NAMELESS_PLURAL
-        ):
-            determiner, count = "the", 0
-        if determiner == "owner":
-            determiner = self._own(owner) if "person" not in noun.kinds else "the"
-        return determiner, plural, self.number(2, 12) if count else 0
+        if determiner in ("none", "number") and not noun.kinds & _MANY:
+            determiner, plural, count = "the", False, 0
+        elif determiner == "a" and noun.kinds & _KNOWN:
+            determiner = "the"
+        elif determiner == "owner":
+            determiner = self._own(owner) if noun.kinds & _OWNABLE else "the"
+        return determiner, plural and "transport" not in noun.kinds, self.number(2, 9) if count else 0
 
     def _owner(self, owner: Nominal | None) -> str:
         """Whose relative it is: mostly the subject's, where it is clear who that is."""
@@ -173,7 +179,8 @@ class Draw:
                 return self.name()
         noun = self.fresh(options or verb.objects)
         self.pairs.append((verb.name, noun.english))
-        return self.noun_phrase(noun, subject if verb.name != "steal" else None)
+        owner = subject if verb.name != "steal" else None
+        return self.noun_phrase(noun, owner, plain=verb.name in _UNQUALIFIED)
 
     # ------------------------------------------------------------ adverbials
 
@@ -185,7 +192,7 @@ class Draw:
 
     def time(self, when: str, verb: Verb) -> Fixed | None:
         """An adverbial of time for past, now or future that fits `verb`, if there is one."""
-        if when == "future" and "sudden" in verb.flags:
+        if when in ("future", "negated") and "sudden" in verb.flags:
             return None
         return self.adverb((_TIMES if "far" in verb.flags else _NEAR_TIMES)[when])
 
@@ -193,11 +200,15 @@ class Draw:
         """Where (dative) or whereto (accusative, or "zu" with the dative), as natives say it."""
         where, german_where, goes, german_goes = PLACES[noun.english]
         phrase = NounPhrase(self.key(), noun, "the")
-        if not goal and noun.english in ("hotel", "restaurant", "village", "house", "flat") and self.chance(0.4):
+        if not goal and noun.english in ("hotel", "restaurant", "village") and self.chance(0.4):
             phrase.determiner = "a"
         if goal:
             return Prepositional(self.key(), goes, tuple(german_goes.split()), "acc", phrase)
         return Prepositional(self.key(), where, (german_where,), "dat", phrase)
+
+    def _water(self, noun: Noun) -> Prepositional:
+        """People sit at the lake but swim in it."""
+        return Prepositional(self.key(), "in", ("in",), "dat", NounPhrase(self.key(), noun, "the"))
 
     # ------------------------------------------------------------ events
 
@@ -239,23 +250,29 @@ class Draw:
         if not bare and clause.frequency is None and verb.name in _ACTIVITY_PLACES and self.chance(0.4):
             noun = self.fresh([NOUNS[name] for name in _ACTIVITY_PLACES[verb.name]])
             self.pairs.append((verb.name, noun.english))
-            clause.place = self.place(noun)
+            clause.place = self.place(noun) if verb.name != "swim" else self._water(noun)
         return clause
 
     def _present(self, clause: Clause, bare: bool) -> None:
         """English tells what is going on (-ing) from what is usual; German does not."""
         flags = clause.verb.flags
-        if "timeless" in flags or ("state" in flags and (bare or self.chance(0.6))):
+        if flags & {"timeless", "state"}:
             return
-        if "state" in flags or (not bare and self.chance(0.35)):
-            if self.chance(0.7):
-                clause.frequency = self.adverb(FREQUENCIES)
-            else:
-                clause.time = self.adverb(HABITS)
+        if not bare and self.chance(0.35):
+            self._habit(clause)
             return
         clause.tense = "progressive"
         if not bare and self.chance(0.45):
-            clause.time = self.time("now" if self.chance(0.4) else "future", clause.verb)
+            now = self.chance(0.4) and "stay" not in flags
+            clause.time = self.time("now" if now else "future", clause.verb)
+
+    def _habit(self, clause: Clause) -> None:
+        """What happens often or every day, to things of a kind."""
+        if self.chance(0.7) or clause.verb.frame == "place":
+            clause.frequency = self.adverb(FREQUENCIES)
+        else:
+            clause.time = self.adverb(HABITS if "far" in clause.verb.flags else HABITS[:3])
+        self.generic(clause)
 
     def _fill(self, clause: Clause) -> None:
         """Give the verb what it governs."""

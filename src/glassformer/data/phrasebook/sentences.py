@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from glassformer.data.phrasebook.adjectives import ADJECTIVES
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import Clause
-from glassformer.data.phrasebook.constructions import draft, negate
+from glassformer.data.phrasebook.constructions import draft, located_verb, negate
 from glassformer.data.phrasebook.nominal import Fixed, Name, Nominal, NounPhrase, Pronoun, Referring
 from glassformer.data.phrasebook.nouns import NOUNS
 from glassformer.data.phrasebook.phrase import Draft
@@ -22,7 +22,7 @@ _ACTS = {  # what people do in such a state
     ("tired", "müde"): ("sleep", "go", "drink", "stay"),
     ("ill", "krank"): ("sleep", "call", "stay", "drink"),
     ("hungry", "hungrig"): ("eat", "cook", "order", "bake"),
-    ("sad", "traurig"): ("cry", "call", "hear", "visit", "talk to"),
+    ("sad", "traurig"): ("cry", "call", "visit", "talk to"),
 }
 _MONEY = ("buy", "order", "rent", "travel")
 _GOOD_MOODS = (("happy", "glücklich"), ("surprised", "überrascht"), ("proud", "stolz"))
@@ -154,7 +154,7 @@ def _hindrance(draw: Draw, subject: Nominal, act: Verb) -> Clause:
     kind = draw.number(0, 3)
     if kind == 0:
         return having(draw, again(draw, subject), "past", act, "no")
-    if kind == 1:
+    if kind == 1 and act.name in _OUTDOORS:
         return weather(draw, "past", bad=True)
     if kind == 2 and act.name != "work":
         return draw.event(VERBS["work"], "past", subject=again(draw, subject), modal=MODALS["have to"], bare=True)
@@ -162,11 +162,17 @@ def _hindrance(draw: Draw, subject: Nominal, act: Verb) -> Clause:
 
 
 def _act(draw: Draw) -> Verb:
-    """A verb for what people do on purpose."""
-    verb = draw.planned_verb()
-    while NOUNS["man"] not in verb.subjects or "state" in verb.flags:
-        verb = draw.planned_verb()
-    return verb
+    """A verb for what takes people some time and effort."""
+    return VERBS[draw.one(_EFFORTS)]
+
+
+_OUTDOORS = frozenset(("go", "travel", "run", "visit", "meet", "swim", "pick up", "photograph", "go out", "play"))
+_EFFORTS = [
+    "cook", "bake", "buy", "sell", "read", "write", "visit", "repair", "wash", "clean", "tidy up", "learn",
+    "translate", "build", "draw", "paint", "photograph", "feed", "help", "call", "invite", "go", "travel", "swim",
+    "dance", "work", "come back", "go out", "pick up", "prepare", "meet", "unpack", "play", "sing", "rent", "look for",
+    "explain", "show", "send", "bring", "read out", "talk to", "answer", "listen to", "run", "order", "carry",
+]  # fmt: skip
 
 
 def although(draw: Draw, name: str) -> Draft:
@@ -202,9 +208,9 @@ def condition(draw: Draw, name: str) -> Draft:
 def _means(draw: Draw, subject: Nominal, act: Verb) -> Clause:
     """What an act hangs on: time or money, the weather, the state of the one who acts."""
     kind = draw.number(0, 2)
-    if kind == 0:
+    if kind == 0 and act.name in _OUTDOORS:
         return weather(draw, "present", bad=draw.chance(0.3))
-    if kind == 1:
+    if kind < 2:
         return having(draw, subject, "present", act, "none")
     return state(draw, subject, tuple(_ACTS), "present")
 
@@ -286,8 +292,8 @@ def indirect(draw: Draw, name: str) -> Draft:
     """Do you know when the train arrived? / Weißt du, wann der Zug angekommen ist?"""
     main = _not_knowing(draw)
     word, german = draw.one((("when", "wann"), ("why", "warum"), ("where", "wo")))
-    verb = draw.verb()
-    while verb.flags & {"timeless"} or (word == "where" and (verb.frame in ("place", "goal") or verb.preposition)):
+    verb = located_verb(draw) if word == "where" else draw.verb()
+    while "timeless" in verb.flags:
         verb = draw.verb()
     tense = "past" if draw.chance(0.6) or verb.flags & {"point", "state"} or word == "where" else "present"
     event = draw.event(verb, tense, bare=True)

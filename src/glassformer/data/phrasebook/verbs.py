@@ -10,7 +10,7 @@ Frames: `none`, `acc`, `dat`, `double` (give him a book), `to` (explain the plan
 Flags: `twin` (English doubles the last consonant), `state` (no -ing form), `timeless` (a lasting state: no
 adverbial of time, no modal), `point` (over in an instant: no -ing form), `mishap` (nobody plans it: no modal, no
 imperative), `sudden` (the same, and no adverbial of the future), `far` (goes with "last year"), `pret` (German
-prefers the preterite), `both` (but the perfect is as right), `rare` (not picked at random).
+prefers the preterite), `both` (but the perfect is as right), `stay` (not with "now"), `rare` (not picked at random).
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ laugh_about - - | lachen - - gelacht h | über:acc | person | joke story film mi
 talk_to - - | sprechen spricht sprach gesprochen h | mit:dat | person | person kin
 play_with - - | spielen - - gespielt h | mit:dat | youth cat dog | toy pet baby
 dream_of dreamt dreamt | träumen - - geträumt h | von:dat | person | island castle car house bicycle \
-beach horse
+beach horse | sudden
 sleep slept slept | schlafen schläft schlief geschlafen h | none | person royal animal baby
 work - - | arbeiten - - gearbeitet h | none | person
 laugh - - | lachen - - gelacht h | none | person baby | | sudden
@@ -155,7 +155,7 @@ wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog
 live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street | \
 state timeless pret both
 stay - - | bleiben - blieb geblieben s | place | person | room hotel hospital garden home city village \
-school
+school | stay
 sit sat sat | sitzen - saß gesessen h | place | person dog cat bird | park garden kitchen sofa chair \
 table tree restaurant | twin pret both
 stand stood stood | stehen - stand gestanden h | place | person | bridge door window station gate \
@@ -166,7 +166,8 @@ travel travelled travelled | fahren fährt fuhr gefahren s | goal | person | cit
 station village hospital | twin far
 run ran run | laufen läuft lief gelaufen s | goal | youth dog cat man woman | park garden forest \
 station school bridge kitchen | twin
-have had had | haben hat hatte gehabt h | acc | person | vehicle pet kin resource wealth idea plan \
+have had had | haben hat hatte gehabt h | acc | person | vehicle pet brother sister son daughter \
+resource wealth idea plan \
 question problem flat computer camera | state pret rare timeless
 lie lay lain | liegen - lag gelegen h | place | | | rare pret both
 hang hung hung | hängen - hing gehangen h | place | | | rare
