@@ -86,8 +86,10 @@ class Clause:
             return self._auxiliary(self._be(), (), (key,)), self._main(verb.ing), False
         if self.negated or question:
             return self._do(key), self._main(verb.base), False
-        form = verb.past if self.tense == "past" else verb.third if self._third() else verb.base
-        return self._main(form), [], True
+        if self.tense == "past":  # "ate" is both "habe" and "gegessen"
+            head, *particle = self._main(verb.past)
+            return [Token(head.text, (key, self.shift + AUXILIARY)), *particle], [], True
+        return self._main(verb.third if self._third() else verb.base), [], True
 
     @staticmethod
     def _plain(finite: list[Token], main: list[Token]) -> tuple[list[Token], list[Token], bool]:
@@ -220,12 +222,9 @@ class Clause:
         return "both" in flags and choices.pick("state tense", 2) == 1
 
     def _german_auxiliary(self, form: str) -> Token:
-        verb, auxiliary = self.shift + VERB, self.shift + AUXILIARY
-        if self.tense == "perfect":
-            return Token(form, (auxiliary,))
-        if self.negated or self._english_do():
-            return Token(form, (), (verb,))
-        return Token(form, (verb,))
+        if self.tense == "past" and (self.negated or self._english_do()):
+            return Token(form, (), (self.shift + VERB,))
+        return Token(form, (self.shift + AUXILIARY,))
 
     def _english_do(self) -> bool:
         return self.asked and not self._asks("subject")

@@ -331,7 +331,7 @@ def gern(draw: Draw, name: str) -> Draft:
     clause = draw.event(VERBS[verb], "present", bare=True)
     clause.place, clause.time, clause.tense = None, None, "present"
     key = draw.key()
-    clause.frequency = Fixed(key, "", "gern")
+    clause.frequency = Fixed(key, "like", "gern")
     draw.lemmas.append("like")
     draw.generic(clause)
     source = _likes(clause, key)

@@ -151,7 +151,7 @@ def position(draw: Draw, name: str) -> Draft:
     lying = draw.chance(0.5)
     thing = draw.fresh(_LYING if lying else _STANDING)
     subject = draw.noun_phrase(thing, None, agent=True)
-    verb = VERBS["lie" if lying else "stand"]
+    verb = VERBS["lie" if lying else "stand#thing"]
     draw.lemmas.append(verb.name)
     spot = _spot(draw, "dat")
     tense = "past" if draw.chance(0.3) else "progressive"
@@ -238,7 +238,7 @@ def _amount(draw: Draw, noun: Noun) -> int:
     """What such a thing may cost: cheap things little, large ones round sums."""
     if noun.kinds & {"vehicle"} and noun.english != "bicycle":
         return 1000 * draw.number(1, 20) + draw.one((0, 0, 500))
-    if noun.kinds & {"furniture", "device", "bicycle"}:
+    if noun.kinds & {"furniture", "device", "vehicle"}:
         return 10 * draw.number(5, 99)
     if noun.kinds & {"clothes"}:
         return draw.number(20, 99) if draw.chance(0.7) else 10 * draw.number(10, 30)

@@ -52,6 +52,7 @@ _OWNABLE = frozenset((
     "clothes", "portable", "tableware", "vehicle", "pet", "food", "drink", "text", "furniture", "device", "home",
     "gift", "image", "room", "toy", "wealth", "thought", "event",
 ))  # fmt: skip
+_PARTICULAR = ("understand", "forget", "use", "know", "learn", "try on", "put on", "take off")  # one certain thing
 _UNQUALIFIED = ("wash", "clean", "tidy up")  # "wash the clean dress"
 _BY_FRAME: dict[str, list[Verb]] = {}
 for _verb in COMMON_VERBS:
@@ -180,7 +181,10 @@ class Draw:
         noun = self.fresh(options or verb.objects)
         self.pairs.append((verb.name, noun.english))
         owner = subject if verb.name != "steal" else None
-        return self.noun_phrase(noun, owner, plain=verb.name in _UNQUALIFIED)
+        phrase = self.noun_phrase(noun, owner, plain=verb.name in _UNQUALIFIED)
+        if phrase.determiner in ("none", "number") and verb.name in _PARTICULAR and not noun.mass:
+            phrase.determiner = "the"
+        return phrase
 
     # ------------------------------------------------------------ adverbials
 

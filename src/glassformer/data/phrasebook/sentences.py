@@ -387,5 +387,5 @@ def _crossing(draw: Draw, name: str) -> Draft:
         return _explained(draw, name, main, animal, too + draw.one(("tired", "old", "ill", "hungry", "young")))
     if animal.determiner == "a":
         animal.determiner = "the"
-    fits = {"street": "wide loud dirty", "bridge": "long old high", "river": "wide deep cold", "square": "wide loud"}
+    fits = {"street": "wide loud dirty", "bridge": "long high", "river": "wide deep cold", "square": "wide loud"}
     return _explained(draw, name, main, way, too + draw.one(fits[noun.english].split()))

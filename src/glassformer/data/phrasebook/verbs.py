@@ -60,7 +60,7 @@ unpack - - | aus+packen - packte ausgepackt h | acc | person | suitcase bag pres
 lock - - | ab+schließen - schloss abgeschlossen h | acc | person | locked vehicle cupboard -boat
 prepare - - | vor+bereiten - bereitete vorbereitet h | acc | person | party concert exam
 know knew known | kennen - kannte gekannt h | acc | person | person kin song story film poem hotel \
-restaurant | state timeless pret both
+restaurant | state timeless
 love - - | lieben - - geliebt h | acc | person | kin pet music city film chocolate | state timeless
 like - - | mögen mag mochte gemocht h | acc | person | food drink kin owned teacher animal -wild | \
 state pret timeless
@@ -77,7 +77,7 @@ clean - - | putzen - - geputzt h | acc | person | window bathroom kitchen mirror
 carry - - | tragen trägt trug getragen h | acc | person | heavy baby chair television
 wear wore worn | tragen trägt trug getragen h | acc | person | clothes ring
 draw drew drawn | zeichnen - - gezeichnet h | acc | person | animal house tree flower castle map \
-bridge | far
+bridge
 paint - - | malen - - gemalt h | acc | person | picture | far
 take took taken | nehmen nimmt nahm genommen h | acc | person | bus train key umbrella bag plate ball
 need - - | brauchen - - gebraucht h | acc | person | resource wealth portable tableware car bicycle \
@@ -100,7 +100,7 @@ chocolate
 meet met met | treffen trifft traf getroffen h | acc | person | person kin scholar | far
 greet - - | begrüßen - - begrüßt h | acc | person | person kin royal
 photograph - - | fotografieren - - fotografiert h | acc | person | animal building kin bridge mountain \
-tree flower | far
+tree flower
 translate - - | übersetzen - - übersetzt h | acc | person | sentence word letter book poem article \
 story message | far
 count - - | zählen - - gezählt h | acc | person | money
@@ -112,7 +112,7 @@ help - - | helfen hilft half geholfen h | dat | person | person kin | far
 thank - - | danken - - gedankt h | dat | person | person kin
 answer - - | antworten - - geantwortet h | dat | person | person kin
 congratulate - - | gratulieren - - gratuliert h | dat | person | person kin
-trust - - | vertrauen - - vertraut h | dat | person | person kin | state timeless pret both
+trust - - | vertrauen - - vertraut h | dat | person | person kin | state timeless
 listen_to - - | zu+hören - hörte zugehört h | dat | person | person kin -baby
 give gave given | geben gibt gab gegeben h | double | person | gift portable tableware text money \
 -story -poem -article -message -suitcase
@@ -153,13 +153,12 @@ come_back came come | zurück+kommen - kam zurückgekommen s | none | person dog
 go_out went gone | aus+gehen - ging ausgegangen s | none | person
 wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog
 live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street | \
-state timeless pret both
+state timeless
 stay - - | bleiben - blieb geblieben s | place | person | room hotel hospital garden home city village \
 school | stay
 sit sat sat | sitzen - saß gesessen h | place | person dog cat bird | park garden kitchen sofa chair \
-table tree restaurant | twin pret both
-stand stood stood | stehen - stand gestanden h | place | person | bridge door window station gate \
-street | pret both
+table restaurant | twin
+stand stood stood | stehen - stand gestanden h | place | person | bridge door window station gate
 go went gone | gehen - ging gegangen s | goal | person | cinema theatre school park garden city \
 station market restaurant museum church library beach kitchen room shop bank hospital | far
 travel travelled travelled | fahren fährt fuhr gefahren s | goal | person | city lake beach airport \
@@ -170,7 +169,7 @@ have had had | haben hat hatte gehabt h | acc | person | vehicle pet brother sis
 resource wealth idea plan \
 question problem flat computer camera | state pret rare timeless
 lie lay lain | liegen - lag gelegen h | place | | | rare pret both
-hang hung hung | hängen - hing gehangen h | place | | | rare
+stand#thing stood stood | stehen - stand gestanden h | place | | | rare pret both
 put#lying put put | legen - - gelegt h | acc | person | lying | rare twin
 put#standing put put | stellen - - gestellt h | acc | person | standing | rare twin
 rain - - | regnen - - geregnet h | none | | | rare
