@@ -400,6 +400,33 @@ def test_bfloat16_runs_in_training_and_decoding() -> None:
         torch.testing.assert_close(step, logits[:, 0].detach(), rtol=0.1, atol=0.2)
 
 
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_mixed_precision_is_near_full_precision_in_training_decoding_and_listening(positions: str) -> None:
+    model, batch = make_model(positions=positions), make_batch()
+    expected = model(batch).detach()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = model(batch)
+        with listen(model):
+            heard = model(batch)
+        with torch.no_grad():
+            state = model.start(batch)
+            step, state, _ = model.step(batch.target_in[:, 0], state)
+    logits.float().square().mean().backward()
+    for got, full in ((logits, expected), (heard, expected), (step, expected[:, 0])):
+        torch.testing.assert_close(got.detach().float(), full, rtol=0, atol=0.05)
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+def test_the_same_seed_makes_the_same_model() -> None:
+    config = TransformerConfig(size="nano")
+    models = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        models.append(Transformer(config, source_vocabulary=V, target_vocabulary=V))
+    for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
 def test_a_state_says_what_it_holds() -> None:
     model, batch = make_model(N_decoder=3), make_batch()
     state = model.start(batch)
