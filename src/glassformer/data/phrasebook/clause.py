@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.nominal import NEGATION, Nominal, NounPhrase, Phrase
-from glassformer.data.phrasebook.verbs import VERBS, Modal, Verb
+from glassformer.data.phrasebook.verbs import MODALS, VERBS, Modal, Verb
 
 VERB, AUXILIARY, MODAL = -2, -3, -4  # keys of the verb group; a second clause shifts them, see `Clause.shift`
 _BE = {"present": ("am", "are", "is", "are", "are", "are"), "past": ("was", "were", "was", "were", "were", "were")}
@@ -202,10 +202,9 @@ class Clause:
         person = 2 if self._asks("subject") else self.subject.german_person(choices)
         if imperative:
             return self._german_imperative(choices)
-        if self.modal:
-            forms = self.modal.preterite if self.tense == "past" else self.modal.present
+        if self.modal and not self._plain_future(choices):
             infinitive = Token(verb.prefix + verb.infinitive, key)
-            return [Token(forms[person], (self.shift + MODAL,))], [infinitive]
+            return [Token(self._german_modal(person, choices), (self.shift + MODAL,))], [infinitive]
         if self.tense == "perfect" or (self.tense == "past" and self._prefers_perfect(choices)):
             auxiliary = VERBS["be" if verb.auxiliary == "sein" else "have"].present[person]
             return [self._german_auxiliary(auxiliary)], [Token(verb.german_participle, key)]
@@ -213,6 +212,21 @@ class Clause:
         if last or not verb.prefix:
             return [Token(verb.prefix + form if last else form, key)], []
         return [Token(form, key)], [Token(verb.prefix, key)]
+
+    def _plain_future(self, choices: Choices) -> bool:
+        """With an adverbial of time the present tells the future as well as "werden" does."""
+        return self.modal is MODALS["will"] and self.time is not None and choices.pick("future", 2) == 1
+
+    def _german_modal(self, person: int, choices: Choices) -> str:
+        """The modal; "could" is the past of "can" or, without a time, also its subjunctive."""
+        modal = self.modal
+        assert modal is not None
+        if self.tense != "past":
+            return modal.present[person]
+        form = modal.preterite[person]
+        if modal.name == "can" and self.time is None and choices.pick("could", 2):
+            return form.replace("o", "ö")
+        return form
 
     def _prefers_perfect(self, choices: Choices) -> bool:
         """The spoken past is the perfect, but for some verbs; mostly the other tense is as right."""

@@ -293,8 +293,8 @@ def where_question(draw: Draw, name: str) -> Draft:
     verb = VERBS[draw.one(("go", "travel", "run", "live", "stay", "sit", "stand", "sleep", "work"))]
     tense = "past" if draw.chance(0.4) else "present"
     clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
-    draw.lemmas = [lemma for lemma in draw.lemmas if lemma not in {noun for _, noun in draw.pairs} | {"home"}]
-    draw.pairs = []
+    draw.forget_pairs()
+    draw.lemmas = [lemma for lemma in draw.lemmas if lemma != "home"]
     clause.complement = None
     word = "wohin" if verb.frame == "goal" else "wo"
     clause.question, clause.question_part = Fixed(draw.key(), "where", word), "place"

@@ -11,6 +11,7 @@ from glassformer.data.phrasebook.aligned import Choices, Token, tokens
 from glassformer.data.phrasebook.nouns import Noun
 
 _OWNERS = ("mein", "dein", "sein", "unser", "euer", "ihr")
+_PERSONS = frozenset(("person", "kin", "royal"))
 _ADDRESSES = (1, 4, 5)  # du, ihr, Sie: the persons of the verb
 
 
@@ -156,8 +157,8 @@ class NounPhrase(_Nominal):
 
     @property
     def gender(self) -> str:
-        """The gender of the person for "he" or "she"; "n" where it is unclear."""
-        if self.noun.feminine and self.feminine is None:
+        """The gender of the person for "he" or "she"; "n" where it is unclear, and for animals and things."""
+        if (self.noun.feminine and self.feminine is None) or not self.noun.kinds & _PERSONS:
             return "n"
         return "f" if self.feminine else self.noun.gender
 

@@ -49,7 +49,7 @@ _MANY = frozenset((
     "food", "text", "clothes", "toy", "animal", "told", "music", "played", "tableware", "plant", "sent", "image",
 ))  # fmt: skip
 _OWNABLE = frozenset((
-    "clothes", "portable", "tableware", "vehicle", "pet", "food", "drink", "text", "furniture", "device", "home",
+    "clothes", "portable", "tableware", "vehicle", "pet", "text", "furniture", "device", "home",
     "gift", "image", "room", "toy", "wealth", "thought", "event",
 ))  # fmt: skip
 _PARTICULAR = ("understand", "forget", "use", "know", "learn", "try on", "put on", "take off")  # one certain thing
@@ -125,8 +125,10 @@ class Draw:
         phrase = NounPhrase(self.key(), noun, determiner, plural, count=count)
         fitting = FITTING[noun.english]
         if fitting and not plain and "kin" not in noun.kinds and self.chance(0.25):
-            phrase.adjective = self.one(fitting)
-            self.lemmas.append(phrase.adjective.english)
+            adjective = self.one(fitting)
+            if adjective.english != "ill":  # never stands before its noun
+                phrase.adjective = adjective
+                self.lemmas.append(adjective.english)
         return phrase
 
     def _determiner(self, noun: Noun, owner: Nominal | None, agent: bool) -> tuple[str, bool, int]:
@@ -186,6 +188,12 @@ class Draw:
             phrase.determiner = "the"
         return phrase
 
+    def forget_pairs(self) -> None:
+        """Take back the objects drawn so far: the sentence will not have them."""
+        gone = {noun for _, noun in self.pairs}
+        self.lemmas = [lemma for lemma in self.lemmas if lemma not in gone]
+        self.pairs = []
+
     # ------------------------------------------------------------ adverbials
 
     def adverb(self, options: Sequence[Adverb]) -> Fixed:
@@ -230,7 +238,7 @@ class Draw:
     def planned_verb(self, frames: Sequence[str] = ()) -> Verb:
         """A verb for what people can intend: nobody plans to lose a key."""
         verb = self.verb(frames)
-        while verb.flags & {"timeless", "mishap", "point", "sudden"}:
+        while verb.flags & {"timeless", "mishap", "point", "sudden", "happens"}:
             verb = self.verb(frames)
         return verb
 

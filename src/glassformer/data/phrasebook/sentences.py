@@ -25,7 +25,7 @@ _ACTS = {  # what people do in such a state
     ("sad", "traurig"): ("cry", "call", "visit", "talk to"),
 }
 _MONEY = ("buy", "order", "rent", "travel")
-_GOOD_MOODS = (("happy", "glücklich"), ("surprised", "überrascht"), ("proud", "stolz"))
+_GOOD_MOODS = (("happy", "glücklich"), ("proud", "stolz"), ("surprised", "überrascht"))
 _BAD_MOODS = (("sad", "traurig"), ("angry", "wütend"), ("surprised", "überrascht"))
 
 
@@ -112,13 +112,13 @@ def _second(clause: Clause) -> Clause:
     return clause
 
 
-def _happening(draw: Draw, tense: str, subject: Nominal | None = None, *, verb: Verb | None = None) -> Clause:
+def _happening(draw: Draw, tense: str, subject: Nominal | None = None, *, wished: bool = False) -> Clause:
     """An event for a subordinate clause, sometimes with a modal, with few adverbials."""
-    if verb is None and draw.chance(0.25):
+    if draw.chance(0.25) or (subject is not None and tense == "present"):
         names = ("can", "have to") if subject or tense == "past" else ("can", "must", "have to", "want to")
-        modal = MODALS[draw.one(names)]
+        modal = MODALS["can" if wished else draw.one(names)]
         return _second(draw.event(draw.planned_verb(), tense, subject=subject, modal=modal, bare=True))
-    verb = verb or (draw.verb() if tense == "past" else draw.lasting_verb())
+    verb = draw.verb() if tense == "past" else draw.lasting_verb()
     if subject is not None and NOUNS["man"] not in verb.subjects:
         verb = VERBS["work"]
     clause = draw.event(verb, tense, subject=subject, bare=True)
@@ -136,7 +136,10 @@ def because(draw: Draw, name: str) -> Draft:
     subject = person(draw)
     event = _happening(draw, tense, again(draw, subject) if draw.chance(0.4) else None)
     forced = event.modal is not None and event.modal.name in ("have to", "must")
-    moods = _BAD_MOODS if event.verb.flags & {"mishap"} or event.verb.name == "cry" or forced else _GOOD_MOODS
+    bad = event.verb.flags & {"mishap"} or event.verb.name == "cry" or forced
+    moods: Sequence[tuple[str, str]] = _BAD_MOODS if bad else _GOOD_MOODS
+    if type(event.subject) is Pronoun:
+        moods = moods[:2]  # nobody is surprised at what he does himself
     main = state(draw, subject, moods, "past" if tense == "past" and draw.chance(0.4) else "present")
     return joined(draw, name, main, conjunction, event)
 
@@ -200,7 +203,8 @@ def condition(draw: Draw, name: str) -> Draft:
     clause = _means(draw, subject if early else pronoun, verb)
     if clause.subject is subject:
         subject = pronoun
-    main = draw.event(clause_verb(draw, clause, verb), "present", subject=subject, modal=modal, bare=True)
+    main = draw.event(_suiting(draw, clause, verb), "present", subject=subject, modal=modal, bare=True)
+    _retire(draw, main, clause)
     conjunction = Fixed(draw.key(), "if", "wenn")
     return joined(draw, name, main, conjunction, _second(clause), first="second" if early else "main")
 
@@ -215,7 +219,7 @@ def _means(draw: Draw, subject: Nominal, act: Verb) -> Clause:
     return state(draw, subject, tuple(_ACTS), "present")
 
 
-def clause_verb(draw: Draw, clause: Clause, verb: Verb) -> Verb:
+def _suiting(draw: Draw, clause: Clause, verb: Verb) -> Verb:
     """The verb of the act, or one that suits the state which `clause` names."""
     if clause.verb.name != "be" or not isinstance(clause.complement, Fixed):
         return verb
@@ -223,11 +227,35 @@ def clause_verb(draw: Draw, clause: Clause, verb: Verb) -> Verb:
     return VERBS[draw.one(acts)] if acts else verb
 
 
+def _retire(draw: Draw, main: Clause, clause: Clause) -> None:
+    """The tired and the ill go home or stay there."""
+    if clause.verb.name != "be" or main.verb.name not in ("go", "stay") or type(clause.subject) is Weather:
+        return
+    draw.forget_pairs()
+    staying = main.verb.name == "stay"
+    key = draw.key()
+    main.complement = Fixed(key, "at home", "zu Hause") if staying else Fixed(key, "home", "nach Hause")
+
+
+def but(draw: Draw, name: str) -> Draft:
+    """She was tired, but she read the book. / Sie war müde, aber sie hat das Buch gelesen."""
+    subject, verb = person(draw), _act(draw)
+    first = _second(_hindrance(draw, subject, verb))
+    pronoun = type(first.subject) is Pronoun
+    event = draw.event(verb, "past", subject=again(draw, subject) if pronoun else subject, bare=True)
+    if pronoun:
+        first.subject = subject
+    comma, key = [Token(",", (_COMMA,))], draw.key()
+    source = [*first.english(), *comma, Token("but", (key,)), *event.english()]
+    return draft(draw, name, source, lambda c: [*first.german(c), *comma, Token("aber", (key,)), *event.german(c)])
+
+
 def whenever(draw: Draw, name: str) -> Draft:
     """I always drink tea when I am ill. / Ich trinke immer Tee, wenn ich krank bin."""
     subject, verb = person(draw), _act(draw)
     clause = _means(draw, again(draw, subject), verb)
-    main = draw.event(clause_verb(draw, clause, verb), "present", subject=subject, bare=True)
+    main = draw.event(_suiting(draw, clause, verb), "present", subject=subject, bare=True)
+    _retire(draw, main, clause)
     main.tense, main.time, main.place, main.frequency = "present", None, None, habit(draw)
     draw.generic(main)
     return joined(draw, name, main, Fixed(draw.key(), "when", "wenn"), _second(clause))
@@ -265,7 +293,7 @@ def that(draw: Draw, name: str) -> Draft:
     tense = "past" if draw.chance(0.5) or (verb.name == "hope" and draw.chance(0.3)) else "present"
     draw.lemmas.append(verb.name)
     main = Clause(subject, verb, "past" if tense == "past" and verb.name == "say" and draw.chance(0.5) else "present")
-    event = _happening(draw, tense, _reported(draw, subject))
+    event = _happening(draw, tense, _reported(draw, subject), wished=verb.name == "hope")
     return joined(draw, name, main, Fixed(draw.key(), "that", "dass"), event)
 
 

@@ -59,6 +59,7 @@ _GRAMMAR: dict[str, tuple[Callable[[Draw, str], Draft], int]] = {
     "gern": (simple.gern, 2),
     "weil-clause": (sentences.because, 5),
     "obwohl-clause": (sentences.although, 3),
+    "aber-clause": (sentences.but, 2),
     "if-clause": (sentences.condition, 3),
     "when-clause": (sentences.whenever, 2),
     "als-clause": (sentences.childhood, 2),

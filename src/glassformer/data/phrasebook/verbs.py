@@ -9,8 +9,9 @@ Frames: `none`, `acc`, `dat`, `double` (give him a book), `to` (explain the plan
 `goal` (go to ...), and `auf:acc`, `mit:dat` ... for a German preposition with its case.
 Flags: `twin` (English doubles the last consonant), `state` (no -ing form), `timeless` (a lasting state: no
 adverbial of time, no modal), `point` (over in an instant: no -ing form), `mishap` (nobody plans it: no modal, no
-imperative), `sudden` (the same, and no adverbial of the future), `far` (goes with "last year"), `pret` (German
-prefers the preterite), `both` (but the perfect is as right), `stay` (not with "now"), `rare` (not picked at random).
+imperative), `sudden` (the same, and no adverbial of the future), `happens` (not intended: no modal), `far` (goes
+with "last year"), `stay` (not with "now"), `pret` (German prefers the preterite), `both` (but the perfect is as
+right), `rare` (not picked at random).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ write wrote written | schreiben - schrieb geschrieben h | acc | person | text so
 -magazine | far
 see saw seen | sehen sieht sah gesehen h | acc | person | person royal animal kin image building \
 nature vehicle film | state far
-hear heard heard | hören - - gehört h | acc | person | music sound animal told radio -secret | state
+hear heard heard | hören - - gehört h | acc | person | music sound animal told radio -secret | state \
+happens
 look_for looked looked | suchen - - gesucht h | acc | person | portable tableware clothes pet kin \
 station hotel -mirror
 find found found | finden - fand gefunden h | acc | person | portable tableware clothes pet mistake \
@@ -148,10 +150,10 @@ swim swam swum | schwimmen - schwamm geschwommen s | none | person duck dog | | 
 get_up got got | auf+stehen - stand aufgestanden s | none | person | | twin
 fall_asleep fell fallen | ein+schlafen schläft schlief eingeschlafen s | none | person dog cat baby | \
 | point sudden
-arrive - - | an+kommen - kam angekommen s | none | person transport
+arrive - - | an+kommen - kam angekommen s | none | person transport | | happens
 come_back came come | zurück+kommen - kam zurückgekommen s | none | person dog cat
 go_out went gone | aus+gehen - ging ausgegangen s | none | person
-wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog
+wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog | | happens
 live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street | \
 state timeless
 stay - - | bleiben - blieb geblieben s | place | person | room hotel hospital garden home city village \
