@@ -78,9 +78,9 @@ function largeHead(data, kind, layer, head, rows, columns) {
   const title = `Layer ${layer + 1}, head ${head + 1}`;
   return [
     el("h3", {}, title, el("span", { class: "note" }, alignmentNote(data, kind, layer, head))),
-    el("div", { class: "scroll" }, grid(pattern, rows, columns, gold, readout, title)), readout,
-    el("p", { class: "note hint" }, "0", el("span", { class: "key", "aria-hidden": "true" }), "1", gold.length ? " · framed: linked in the gold alignment" : ""),
-    linkPicture(pattern, rows, columns),
+    el("div", { class: "large" }, el("div", { class: "scroll" }, grid(pattern, rows, columns, gold, readout, title)), linkPicture(pattern, rows, columns)),
+    readout,
+    el("p", { class: "note" }, "0", el("span", { class: "key", "aria-hidden": "true" }), "1", gold.length ? " · framed: linked in the gold alignment" : ""),
   ];
 }
 
@@ -140,7 +140,6 @@ function linkPicture(pattern, rows, columns) {
   const names = (list, x, anchor) => list.map((piece, i) => svg("text", { x, y: y(i, list.length) + 4, "text-anchor": anchor, style: "unicode-bidi:isolate" }, cut(piece)));
   const heads = [svg("text", { x: 120, y: 18, "text-anchor": "end", style: "fill:var(--soft)" }, "is read"),
     svg("text", { x: 280, y: 18, style: "fill:var(--soft)" }, "reads")];
-  return el("details", {}, el("summary", {}, "The same as lines between the pieces"),
-    svg("svg", { class: "links", viewBox: `0 0 400 ${height}`, style: `max-width:34rem`, role: "img", "aria-label": "Lines from each piece to what it reads" },
-      lines, names(columns, 120, "end"), names(rows, 280, "start"), heads));
+  return svg("svg", { class: "links", viewBox: `0 0 400 ${height}`, role: "img", "aria-label": "The same as lines from each piece to what it reads" },
+    lines, names(columns, 120, "end"), names(rows, 280, "start"), heads);
 }

@@ -11,10 +11,14 @@ function drawPositions(data, section) {
     tabindex: 0, role: "img", "aria-label": `Position table: ${resting} Arrow keys read the values.` });
   readTable(canvas, table, cursor, readout, resting);
   section.append(
-    el("p", { class: "note" }, "What is added to each token so that order can be seen: fast waves on the left, slow ones on the right; no two rows are alike."),
+    el("p", { class: "note" }, "What is added to each token so that order can be seen." +
+      (isSinusoidal(table) ? " Fast waves on the left, slow ones on the right; no two rows are alike." : "")),
     el("div", { class: "picture" }, canvas, cursor), readout);
   return true;
 }
+
+// Sinusoids start with 0, 1, 0, 1, ...; learned tables do not.
+const isSinusoidal = (table) => table[0].every((value, i) => value === i % 2);
 
 function readTable(canvas, table, cursor, readout, resting) {
   const rows = table.length, columns = table[0].length;
