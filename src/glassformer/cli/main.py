@@ -8,12 +8,12 @@ import sys
 import typer
 
 from glassformer import __version__
-from glassformer.cli import learning, running, tokens, training
+from glassformer.cli import demo, learning, running, tokens, training
 from glassformer.errors import GlassformerError
 
 app = typer.Typer(
     help="Glassformer: Transformers you can see through. Train, translate, evaluate and explain on your own machine.",
-    epilog="Start here:  glassformer train --corpus phrasebook --out runs/first",
+    epilog="Start here:  glassformer demo",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -37,6 +37,7 @@ def glassformer(
     """Transformers you can see through."""
 
 
+demo.add_to(app)
 training.add_to(app)
 running.add_to(app)
 learning.add_to(app)

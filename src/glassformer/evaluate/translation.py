@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -57,15 +58,16 @@ def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> No
         )
 
 
-def reference_streams(references: Sequence[Sequence[str]]) -> list[list[str | None]]:
-    """References per sentence -> sacreBLEU's streams: the first of each, the second of each where there is one, ..."""
+def reference_streams(references: Sequence[Sequence[str]]) -> Any:
+    """References per sentence -> sacreBLEU's streams: the first of each, then the second of each or None, and so on.
+
+    (sacreBLEU accepts None for a missing reference, but its types do not say so.)
+    """
     count = max(len(options) for options in references)
     return [[options[i] if i < len(options) else None for options in references] for i in range(count)]
 
 
-def _corpus_score(
-    name: str, metric: Metric, hypotheses: Sequence[str], streams: list[list[str | None]], resamples: int
-) -> Score:
+def _corpus_score(name: str, metric: Metric, hypotheses: Sequence[str], streams: Any, resamples: int) -> Score:
     """sacreBLEU's own bootstrap: `resamples` draws of the sentences with replacement."""
     result = metric.corpus_score(hypotheses, streams, n_bootstrap=resamples)
     mean, half = getattr(result, "_mean", result.score), getattr(result, "_ci", 0.0)

@@ -88,7 +88,7 @@ def exhaustive(
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
 def test_a_beam_as_wide_as_all_outputs_is_exhaustive_search(alpha: float) -> None:
     model, start = TinyGRU(4), starts(2)
-    found = beam_search(model, start, width=60, n_best=5, bos=BOS, eos=EOS, limits=limits(2, 4), alpha=alpha)
+    found = beam_search(model, start, width=130, n_best=5, bos=BOS, eos=EOS, limits=limits(2, 4), alpha=alpha)
     for b in range(2):
         truth = exhaustive(model, start[b], 4, 4, alpha)[:5]
         assert [h.ids for h in found[b]] == [ids for _, ids in truth]
@@ -145,7 +145,7 @@ def test_early_stopping_changes_no_result() -> None:
 def test_a_wider_beam_never_scores_worse_when_it_is_exhaustive() -> None:
     model, start = TinyGRU(4), starts(4)
     narrow = beam_search(model, start, width=2, bos=BOS, eos=EOS, limits=limits(4, 4))
-    wide = beam_search(model, start, width=60, bos=BOS, eos=EOS, limits=limits(4, 4))
+    wide = beam_search(model, start, width=130, bos=BOS, eos=EOS, limits=limits(4, 4))
     assert all(w[0].score >= n[0].score - 1e-12 for n, w in zip(narrow, wide, strict=True) if n[0].finished)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,19 +15,23 @@ from glassformer import __version__
 from glassformer.config import to_toml, walk
 from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
 from glassformer.data.pairs import Corpus, all_sides, hold_out, read_aligned, read_pair_files, read_tsv
-from glassformer.data.phrasebook import Phrase, phrasebook
+from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
 from glassformer.data.settings import DataSettings
 from glassformer.errors import DataError, RunError, SettingsError
 from glassformer.evaluate.translation import bleu_and_chrf
 from glassformer.models.transformer import Transformer
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
+from glassformer.tasks.translation.alignment import best_alignment_head
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
-from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load_tokenizers, marks_of
+from glassformer.tasks.translation.report import Measured, make_report
+from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load, load_tokenizers, marks_of
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.train.loop import Job, Progress, Watcher, train_loop
 from glassformer.train.machine import choose_device, keep_freed_memory, thread_count
 from glassformer.train.objective import token_loss
+
+REPORTED = 1000  # sentences that the report of a run is measured on, at most
 
 
 class TrainingWatcher(Watcher, Protocol):
@@ -63,6 +67,15 @@ class Held:
         return Corpus(self.sources, [options[0] for options in self.references])
 
 
+@dataclass(frozen=True)
+class Corpora:
+    """What a run learns from and is measured with; the phrasebook also knows which word comes from which."""
+
+    train: Corpus
+    valid: Held
+    gold: Phrasebook | None = None
+
+
 def train(
     recipe: TranslationRecipe | Mapping[str, Any],
     out: str | Path | None = None,
@@ -94,31 +107,33 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     torch.set_num_threads(thread_count(recipe.train.threads))
     device = choose_device(recipe.train.device)
     watcher.on_stage("Reading the sentences")
-    corpus, held = read_corpora(recipe.data, seed=recipe.train.seed, watcher=watcher)
-    source, target = load_tokenizers(run) if run.exists else make_tokenizers(recipe, corpus, watcher)
+    corpora = read_corpora(recipe.data, seed=recipe.train.seed, watcher=watcher)
+    source, target = load_tokenizers(run) if run.exists else make_tokenizers(recipe, corpora.train, watcher)
     watcher.on_stage("Turning sentences into tokens")
-    pairs = encode(corpus, source, target, most=recipe.data.max_tokens, watcher=watcher)
+    pairs = encode(corpora.train, source, target, most=recipe.data.max_tokens, watcher=watcher)
     recipe = resolve(recipe, pairs, device)
-    about = {"data": {"train": corpus.fingerprint(), "valid": held.corpus().fingerprint()}}
+    about = {"data": {"train": corpora.train.fingerprint(), "valid": corpora.valid.corpus().fingerprint()}}
     open_run(run, recipe, source, target, about)
-    job = make_job(recipe, run, source, target, pairs, held, device, watcher)
+    job = make_job(recipe, run, source, target, pairs, corpora.valid, device, watcher)
     parameters = sum(p.numel() for p in job.model.parameters())
     watcher.on_plan(recipe, parameters=parameters, resumed_at=run.steps[-1] if run.steps else 0)
     progress = train_loop(job)
     if progress.stopped:
         finish(run, job.model, progress)
+        watcher.on_stage("Measuring, and writing the report")
+        write_report(load(run.path, device=str(device)), run, corpora, pairs=len(pairs))
     return progress
 
 
 # Data
 
 
-def read_corpora(data: DataSettings, *, seed: int, watcher: TrainingWatcher) -> tuple[Corpus, Held]:
+def read_corpora(data: DataSettings, *, seed: int, watcher: TrainingWatcher) -> Corpora:
     """The sentences to learn from and those to validate with."""
     if data.corpus == "phrasebook":
         book = phrasebook(train=data.corpus_size)
         learned = Corpus([p.source for p in book.train], [p.references[0] for p in book.train])
-        return learned, held_phrases(book.valid)
+        return Corpora(learned, held_phrases(book.valid), gold=book)
     corpus = read_training(data)
     for reason, count in corpus.dropped.items():
         watcher.on_stage(f"Left out {count:,} of {len(corpus) + count:,} pairs: {reason}")
@@ -127,7 +142,7 @@ def read_corpora(data: DataSettings, *, seed: int, watcher: TrainingWatcher) -> 
     else:
         corpus, held = hold_out(corpus, seed=seed)
         watcher.on_stage(f"No --valid given: {len(held):,} pairs are held out for validation")
-    return corpus, Held(held.sources, [(text,) for text in held.targets])
+    return Corpora(corpus, Held(held.sources, [(text,) for text in held.targets]))
 
 
 def read_training(data: DataSettings) -> Corpus:
@@ -283,3 +298,20 @@ def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
     load_weights(model, best.weights, origin=f"checkpoint {best.step}")
     ended = {"stopped": progress.stopped, "best_step": progress.best_step, "steps": progress.step}
     run.finish(best.weights, about={"training": {**ended, "seconds": round(progress.seconds, 1)}})
+
+
+def write_report(translator: Translator, run: RunFolder, corpora: Corpora, *, pairs: int) -> None:
+    """report.html: measured on the phrasebook's test part, or on the validation part of other data."""
+    gold = corpora.gold
+    held = held_phrases(gold.test) if gold else corpora.valid.first(REPORTED)
+    scores, hypotheses = translator.evaluate(held.sources, held.references, beam=1)
+    head = best_alignment_head(translator, gold.valid, gold.test) if gold else None
+    measured = Measured(scores, held.sources, held.references, hypotheses)
+    run.write_report(make_report(translator, run, measured, train_pairs=pairs, alignment=head))
+    run.append_metrics(
+        {
+            "step": run.about()["training"]["steps"],
+            "measured": {score.name: score.value for score in scores},
+            "alignment": None if head is None else asdict(head),
+        }
+    )

@@ -1,0 +1,88 @@
+"""`glassformer demo`: the main job from nothing, in minutes: train, translate, look inside."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = """
+[bold]Example[/bold]
+
+  glassformer demo
+
+Afterwards the run is like any other:
+
+  glassformer translate runs/demo "I ate an apple."
+
+  glassformer explain runs/demo "I ate an apple."
+
+  glassformer evaluate runs/demo --corpus phrasebook
+"""
+SENTENCES = (
+    "I ate an apple.",
+    "He ate the apple because it was tasty.",
+    "Today the old man is reading a book.",
+    "Can you help me, children?",
+    "She did not see the dog.",
+    "The children have no milk.",
+    "When did you arrive?",
+    "I know that he must sleep.",
+    "My sister gave the child a small ball.",
+    "We are going to the station tomorrow.",
+)
+OPENED = SENTENCES[0]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(epilog=EXAMPLES)(demo)
+
+
+def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("runs/demo")) -> None:
+    """Train a small translator on the built-in corpus, translate ten sentences, open one up, write a report."""
+    from rich.console import Console
+
+    from glassformer.cli.display import TrainingDisplay
+    from glassformer.config import validate
+    from glassformer.explain.terminal import explanation_view
+    from glassformer.tasks.translation import TranslationRecipe, load, train
+
+    console = Console(highlight=False)
+    recipe = validate(TranslationRecipe, demo_recipe(), origin="the demo's recipe")
+    with TrainingDisplay(str(out)) as display:
+        progress = train(recipe, out, watcher=display)
+    if not progress.stopped:
+        display.farewell(progress)
+        raise typer.Exit(130)
+    translator = load(out)
+    console.print("\n[bold]Ten sentences[/bold]")
+    for source, target in zip(SENTENCES, translator.translate(SENTENCES), strict=True):
+        console.print(f"  {source:<42} {target}")
+    console.print(f"\n[bold]One of them opened up[/bold]: {OPENED}")
+    console.print(explanation_view(translator.explain(OPENED)))
+    show_scores(console, out)
+
+
+def demo_recipe() -> dict[str, object]:
+    import tomllib
+
+    return tomllib.loads((files("glassformer") / "recipes" / "demo.toml").read_text(encoding="utf-8"))
+
+
+def show_scores(console: Console, out: Path) -> None:
+    """What the report measured, and where it lies."""
+    from glassformer.store.run import REPORT, RunFolder
+
+    measured = next(record for record in reversed(RunFolder(out).metrics()) if "measured" in record)
+    console.print("\n[bold]On unseen combinations[/bold] (greedy)")
+    for name, value in measured["measured"].items():
+        console.print(f"  {name:<12} {value:6.2f}")
+    head = measured["alignment"]
+    place = f"layer {head['layer'] + 1}, head {head['head'] + 1}"
+    console.print(f"  alignment error of the best attention head ({place}): {head['test_error']:.3f}")
+    console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")

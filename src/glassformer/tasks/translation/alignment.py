@@ -1,0 +1,82 @@
+"""Which word comes from which: alignments read off the cross-attention, measured against gold ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
+from glassformer.data.phrasebook import Phrase, words
+from glassformer.evaluate.alignment import Links, alignment_error, spans_of_words, word_links, words_of_pieces
+from glassformer.nn.taps import listen
+from glassformer.tasks.translation.translator import Translator
+from glassformer.text import Tokenizer
+
+Attention = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class AlignmentHead:
+    """A cross-attention head, counted from 0, and its alignment error rate (0 is perfect)."""
+
+    layer: int
+    head: int
+    valid_error: float
+    test_error: float
+
+
+def best_alignment_head(translator: Translator, valid: Sequence[Phrase], test: Sequence[Phrase]) -> AlignmentHead:
+    """Chooses the head that aligns best on the validation part, and measures it on the test part."""
+    on_valid, on_test = head_errors(translator, valid), head_errors(translator, test)
+    layer, head = (int(i) for i in np.unravel_index(on_valid.argmin(), on_valid.shape))
+    return AlignmentHead(layer, head, float(on_valid[layer, head]), float(on_test[layer, head]))
+
+
+def head_errors(translator: Translator, phrases: Sequence[Phrase]) -> NDArray[np.floating]:
+    """(N, H): the alignment error of every cross-attention head against the gold links."""
+    attentions = cross_attentions(
+        translator, [phrase.source for phrase in phrases], [phrase.references[0] for phrase in phrases]
+    )
+    found = [head_links(translator, p, a) for p, a in zip(phrases, attentions, strict=True)]
+    sure, possible = [p.sure for p in phrases], [p.possible for p in phrases]
+    layers, heads = attentions[0].shape[:2]
+    errors = [[alignment_error([f[n][h] for f in found], sure, possible) for h in range(heads)] for n in range(layers)]
+    return np.array(errors)
+
+
+def head_links(translator: Translator, phrase: Phrase, attention: Attention) -> list[list[Links]]:
+    """The links that every head of (N, H, T, S) gives for one sentence pair."""
+    source = piece_words(translator.source, phrase.source)
+    target = piece_words(translator.target, phrase.references[0])
+    return [[word_links(pattern, source, target) for pattern in layer] for layer in attention]
+
+
+def piece_words(tokenizer: Tokenizer, text: str) -> list[int | None]:
+    """The word of each piece of `text`; the end mark belongs to none."""
+    text = tokenizer.normalize(text)
+    return [*words_of_pieces(tokenizer.offsets(text), spans_of_words(text, words(text))), None]
+
+
+@torch.inference_mode()
+def cross_attentions(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
+    """For each given pair the cross-attention of all heads, (N, H, T, S), padding cut off; T and S include </s>."""
+    pairs = EncodedPairs(
+        Ragged(translator.source.encode_batch(sources)),
+        Ragged(translator.target.encode_batch(targets)),
+        translator.source_marks,
+        translator.target_marks,
+    )
+    results: list[Attention] = [np.empty(0)] * len(pairs)
+    decoder = translator.model.eval().decoder
+    for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
+        batch = pairs.batch(index).to(translator.device)
+        with listen(decoder, lambda name: name.endswith("cross_attention.core.pattern")) as heard:
+            translator.model.hidden(batch)
+        patterns = torch.stack([values[0] for values in heard.values()], dim=1).cpu().numpy()  # (B, N, H, T, S)
+        for row, (i, (s, t)) in enumerate(zip(index, pairs.lengths[index], strict=True)):
+            results[i] = patterns[row, :, :, :t, :s]
+    return results

@@ -1,0 +1,121 @@
+"""The report of a run: what it learned, how well, and one sentence opened up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from glassformer.evaluate.translation import Score
+from glassformer.explain.page import render_report
+from glassformer.explain.report import Report, Sample, ShownAlignment, shown_sentence
+from glassformer.explain.verdict import verdict
+from glassformer.nn.positions import FixedPositions, LearnedPositions
+from glassformer.store.run import RunFolder
+from glassformer.tasks.translation.alignment import AlignmentHead
+from glassformer.tasks.translation.translator import Translator
+
+SAMPLES, POSITIONS, LONGEST_SHOWN = 24, 64, 24
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A translator measured on held-out sentences."""
+
+    scores: list[Score]
+    sources: Sequence[str]
+    references: Sequence[Sequence[str]]
+    hypotheses: list[str]
+
+
+def make_report(
+    translator: Translator,
+    run: RunFolder,
+    measured: Measured,
+    *,
+    sentence: str | None = None,
+    train_pairs: int | None = None,
+    alignment: AlignmentHead | None = None,
+) -> str:
+    """The page as HTML. `sentence` is the one to open up; without one, a short held-out sentence serves."""
+    curves = run.metrics()
+    explained = translator.explain(sentence or shown_by_default(measured.sources))
+    vocabulary = len(translator.target)
+    report = Report(
+        title=f"Run {run.path.name}",
+        subtitle=f"A Transformer trained to translate, from {translator.origin}",
+        facts=facts(translator, run, train_pairs),
+        verdict=verdict(
+            curves,
+            measured.scores,
+            train_pairs=train_pairs,
+            vocabulary=vocabulary,
+            dropout=translator.recipe.model.dropout,
+        ),
+        scores=measured.scores,
+        curves=curves,
+        samples=samples(measured),
+        sentence=shown_sentence(explained, trace=traces(translator, explained.text)),
+        positions=position_table(translator),
+        alignment=None if alignment is None else shown_alignment(alignment),
+    )
+    return render_report(report)
+
+
+def shown_by_default(sources: Sequence[str]) -> str:
+    """The first sentence of a length that a page shows well, or the shortest."""
+    fitting = (text for text in sources if 4 <= len(text.split()) <= 9)
+    return next(fitting, min(sources, key=len))
+
+
+def facts(translator: Translator, run: RunFolder, train_pairs: int | None) -> dict[str, list[tuple[str, str]]]:
+    """What a reader asks first: the model's shape, its training, its data."""
+    recipe, about = translator.recipe, run.about()
+    model, train, training = recipe.model, recipe.train, about.get("training", {})
+    parameters = sum(p.numel() for p in translator.model.parameters())
+    shared = translator.source is translator.target
+    vocabulary = f"{len(translator.target):,} {'shared' if shared else 'target'} tokens ({translator.target.kind})"
+    return {
+        "Model": [
+            ("Layers", f"{model.N} encoder + {model.N_decoder or model.N} decoder, {model.norm}-norm"),
+            ("Width", f"d {model.d}, {model.h} heads, d_ff {model.d_ff}"),
+            ("Parameters", f"{parameters:,}"),
+            ("Vocabulary", vocabulary),
+        ],
+        "Training": [
+            ("Steps", f"{training.get('steps', train.steps):,}, best at {training.get('best_step', 0):,}"),
+            ("Time", f"{training.get('seconds', 0):,.0f} s on {train.device}, {train.threads} threads"),
+            ("Learning rate", f"{train.lr:g}, {train.schedule} after {train.warmup} steps of warm-up"),
+            *([("Pairs", f"{train_pairs:,}")] if train_pairs else []),
+        ],
+    }
+
+
+def samples(measured: Measured) -> list[Sample]:
+    """Held-out sentences as they were translated: all the wrong ones first would mislead, so simply the first."""
+    rows = zip(measured.sources, measured.references, measured.hypotheses, strict=True)
+    return [
+        Sample(source, tuple(references), hypothesis, exact=hypothesis in references)
+        for source, references, hypothesis in list(rows)[:SAMPLES]
+    ]
+
+
+def traces(translator: Translator, text: str) -> list[str]:
+    """How the tokenizer cut the longest word of the text."""
+    longest = max(text.split(), key=len)
+    return str(translator.source.trace(longest)).splitlines()
+
+
+def position_table(translator: Translator) -> list[list[float]]:
+    """The encoder's position vectors, if it adds any."""
+    positions = translator.model.encoder.inputs.positions
+    if not isinstance(positions, FixedPositions | LearnedPositions):
+        return []
+    with torch.inference_mode():
+        table: list[list[float]] = positions(POSITIONS).tolist()
+    return table
+
+
+def shown_alignment(head: AlignmentHead) -> ShownAlignment:
+    return ShownAlignment(head.layer, head.head, valid_aer=head.valid_error, test_aer=head.test_error)
