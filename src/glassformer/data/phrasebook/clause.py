@@ -260,9 +260,13 @@ class Clause:
         """The middle field in its standard order, or another as good if `choices` says so."""
         light, heavy = self._german_objects(choices)
         head = self.subject.german("nom", choices) if subject else []
-        if subject and light and not self.subject.pronominal and choices.pick("light", 2):
+        if subject and self._may_swap(light) and choices.pick("light", 2):
             head, light = light, head
         return head + light + self._core(choices, heavy) + self._german_tail(choices)
+
+    def _may_swap(self, light: list[Token]) -> bool:
+        """A pronoun may stand before a noun as subject, unless it could be taken for the subject itself."""
+        return bool(light) and not self.subject.pronominal and light[0].text not in ("sie", "Sie", "es")
 
     def _german_objects(self, choices: Choices) -> tuple[list[Token], list[tuple[bool, list[Token]]]]:
         """The pronouns (accusative before dative) and the full noun phrases (dative before accusative)."""

@@ -41,7 +41,7 @@ def draft(
 def _vocative(draw: Draw) -> Vocative:
     kind = draw.number(0, 3)
     if kind < 2:
-        name = draw.one(WOMEN if kind else MEN)
+        name = draw.one([name for name in (WOMEN if kind else MEN) if name not in draw.lemmas])
         return Vocative((name,), (name,), 0)
     if kind == 2:
         return Vocative(("children",), ("Kinder",), 1)
@@ -129,6 +129,7 @@ def fronted(draw: Draw, name: str) -> Draft:
 def negate(clause: Clause) -> Clause:
     """Negate a clause, with phrases that both languages negate alike."""
     clause.negated = True
+    clause.late_adverb = True  # "Ich habe den Apfel gestern nicht gegessen."
     clause.frequency = None
     part = clause.accusative
     if isinstance(part, NounPhrase) and part.determiner == "number":
@@ -305,7 +306,7 @@ def where_question(draw: Draw, name: str) -> Draft:
 
 
 def imperative(draw: Draw, name: str) -> Draft:
-    """Please open the window. / Mach bitte das Fenster auf."""
+    """Please open the window! / Öffne bitte das Fenster!"""
     verb = draw.planned_verb(("acc", "acc", "acc", "double", "to", "dat"))
     while "state" in verb.flags:
         verb = draw.planned_verb(("acc",))

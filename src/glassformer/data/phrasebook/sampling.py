@@ -116,6 +116,8 @@ class Draw:
         """A first name."""
         woman = self.chance(0.5)
         text = self.one(WOMEN if woman else MEN)
+        while text in self.lemmas:
+            text = self.one(WOMEN if woman else MEN)
         self.lemmas.append(text)
         return Name(self.key(), text, "f" if woman else "m")
 
