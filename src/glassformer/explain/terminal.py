@@ -87,12 +87,11 @@ def probability_bar(probability: float, *, width: int = 8) -> Text:
 
 
 def candidates(step: Step) -> Text:
-    """`apple .91, apples .04, ...` with the chosen one underlined: the eye finds it without colour."""
+    """`apple·.910  apples·.041 ...` with the chosen one underlined: the eye finds it without colour."""
     parts = Text()
-    for i, (piece, probability) in enumerate(step.top):
-        parts.append("" if i == 0 else ", ", style="dim")
+    for piece, probability in step.top:
         parts.append(visible(piece), style="underline" if piece == step.chosen else "")
-        parts.append(f" {probability:.3f}".replace(" 0.", " ."), style="dim")
+        parts.append(f"·{probability:.3f}  ".replace("·0.", "·."), style="dim")
     return parts
 
 
@@ -138,7 +137,7 @@ class HeatMap:
     def _panel(self, columns: range, label: int, cell: int, console: Console) -> RenderResult:
         heading = Text(" " * (label + 1), no_wrap=True)
         for j in columns:
-            heading.append(" " + fitted(self.columns[j], cell - 1), style="dim")
+            heading.append(fitted(self.columns[j], cell - 1, right=True) + " ", style="dim")
         yield heading
         for name, row in zip(self.rows, self.values, strict=True):
             line = Text(fitted(name, label, right=True) + " ", no_wrap=True)
@@ -155,10 +154,10 @@ def heat_map(pattern: Tensor, *, columns: Sequence[str], rows: Sequence[str], ti
 
 def shaded_cell(value: float, width: int, *, colour: bool) -> Text:
     """The percentage on a background colour; without colours, behind a shade."""
-    number = f"{100 * value:.0f}"
+    number = f"{100 * value:.0f}" if value >= 0.005 else "·"
     if not colour:
         shade = SHADES[min(len(SHADES) - 1, round(value * (len(SHADES) - 1)))]
-        return Text(f"{shade * (width - 3)}{number:>3}" if value >= 0.005 else f"{'·':>{width}}")
+        return Text(f"{shade * (width - 4)}{number:>3} " if width > 4 else f"{shade}{number:>3}")
     step = min(len(RAMP) - 1, int(value * len(RAMP)))
     red, green, blue = RAMP[step]
     ink = "rgb(255,255,255)" if step < 3 else "rgb(10,25,40)"

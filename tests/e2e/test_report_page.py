@@ -1,0 +1,192 @@
+"""The report page in a real browser: everything is drawn, nothing fails, nothing is loaded, text stays text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from html import unescape
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.explain.page import Report, Sample, Score, ShownAlignment, render_report, shown_sentence
+from glassformer.explain.trace import explain_pass
+from glassformer.explain.verdict import verdict
+from glassformer.models.transformer import Transformer, TransformerConfig
+from glassformer.nn.positions import sinusoidal
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page was not drawn in a browser")
+
+HOSTILE = "</script><b>bold</b> \"double\" 'single' & <!-- עברית 🚉 <img src=x onerror=document.title='owned'>"
+SECTIONS = ("verdict", "scores", "curves", "samples", "sentence", "steps", "attention", "positions", "facts")
+
+
+@dataclass(frozen=True)
+class Pair:
+    source: Tensor
+    source_lengths: Tensor
+    target_in: Tensor
+
+
+def full_report() -> Report:
+    """Every part present: a random model's real numbers, a made-up curve, hostile text in every field of text."""
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(size="nano", N=3, h=2), source_vocabulary=23, target_vocabulary=23)
+    source, target = (5, 7, 11, 2), (13, 17, 19, 3, 2)
+    pair = Pair(torch.tensor([source]), torch.tensor([4]), torch.tensor([(1, *target[:-1])]))
+    explanation = explain_pass(
+        model,
+        pair,
+        source_ids=source,
+        target_ids=target,
+        piece=lambda _, i: f"<p{i}>",
+        text=HOSTILE,
+        translation=HOSTILE,
+    )
+    curves = [{"step": 10 * s, "train_loss": 5 / s, "valid_loss": 5.5 / s, "lr": 0.001 * s} for s in range(1, 30)]
+    curves[4] = {**curves[4], "train_loss": float("nan")}
+    scores = [Score("BLEU", 41.5, 40.1, 42.9, "nrefs:1|tok:13a", 1000), Score("odd", float("nan"))]
+    return Report(
+        title=HOSTILE,
+        subtitle=HOSTILE,
+        facts={HOSTILE: [("Parameters", "12,345"), (HOSTILE, HOSTILE)]},
+        verdict=[*verdict(curves[5:], scores[:1]), HOSTILE],
+        scores=scores,
+        curves=curves,
+        samples=[Sample("good", ("gut",), "gut", True), Sample(HOSTILE, (HOSTILE, "zwei"), HOSTILE, False, -1.5)],
+        sentence=shown_sentence(explanation, trace=[HOSTILE]),
+        positions=sinusoidal(8, 6).tolist(),
+        alignment=ShownAlignment(1, 0, valid_aer=0.25, test_aer=0.3, links=((0, 0), (1, 2))),
+    )
+
+
+def drawn(page: str, folder: Path, *, width: int = 1200, script: str = "") -> str:
+    """The DOM after the page has drawn itself and then run `script`."""
+    file = folder / "report.html"
+    file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    assert BROWSER is not None
+    quiet = ["--disable-background-networking", "--no-first-run", "--disable-sync"]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", *quiet]
+    command = [BROWSER, *options, f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1600", "--dump-dom"]
+    done = subprocess.run([*command, file.as_uri()], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def without_scripts(dom: str) -> str:
+    return re.sub(r"<script.*?</script>|<style.*?</style>", "", dom, flags=re.S)
+
+
+@pytest.fixture(scope="module")
+def dom(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return drawn(render_report(full_report()), tmp_path_factory.mktemp("page"))
+
+
+def test_every_section_is_drawn_without_trouble(dom: str) -> None:
+    for name in SECTIONS:
+        assert re.search(rf'<section id="{name}"[^>]*data-drawn="yes"', dom), name
+        assert f'href="#{name}"' in dom
+    assert re.search(r'<html[^>]*data-drawn="yes"', dom)
+    assert re.search(r'<p id="trouble"[^>]*hidden=""[^>]*></p>', dom)
+    body = without_scripts(dom)
+    assert not re.search(r"\[object |undefined|NaN|Infinity", body)
+
+
+def test_what_is_drawn_is_what_was_given(dom: str) -> None:
+    body = without_scripts(dom)
+    assert len(re.findall(r'class="thumb"', body)) == 3 * 2
+    assert len(re.findall(r"<td style=\"--w", body)) == 5 * 4
+    assert len(re.findall(r'class="[^"]*gold', body)) == 2
+    assert len(re.findall(r'<path class="series', body)) == 3
+    assert "41.5" in body
+    assert "25.0% on validation, 30.0% on test" in body
+    assert "✓ equal" in body
+    assert "✗ differs" in body
+
+
+def test_hostile_text_is_shown_as_text(dom: str) -> None:
+    body = without_scripts(dom)
+    assert "<b>bold" not in body
+    assert "<img" not in body
+    assert unescape(body).count(HOSTILE) >= 9
+    assert "<title>owned" not in dom
+
+
+def test_nothing_is_loaded_from_elsewhere(dom: str) -> None:
+    page = render_report(replace(full_report(), title="plain"))
+    assert not re.search(r"https?:|@import|url\(", page)
+    assert not re.search(
+        r"<(?:link|iframe|img|object|embed)\b|\bsrc=", without_scripts(dom).replace("src=x onerror", "")
+    )
+
+
+def test_absent_parts_have_no_section(tmp_path: Path) -> None:
+    dom = drawn(render_report(Report(title="Just started", verdict=["No training steps are recorded yet."])), tmp_path)
+    assert re.findall(r'<section id="(\w+)"', dom) == ["verdict"]
+    assert "<nav" not in without_scripts(dom)
+
+
+def test_a_run_with_one_point_and_one_token_is_drawn(tmp_path: Path) -> None:
+    report = full_report()
+    assert report.sentence is not None
+    short = replace(
+        report.sentence, source=("</s>",), source_ids=(2,), target=("</s>",), target_ids=(2,),
+        cross_attention=[[[[1.0]]]], encoder_attention=[], steps=report.sentence.steps[:1],
+    )  # fmt: skip
+    small = replace(report, curves=[{"step": 1, "train_loss": 3.0}], sentence=short, alignment=None, positions=[[0.0]])
+    dom = drawn(render_report(small), tmp_path)
+    assert re.search(r'<p id="trouble"[^>]*hidden=""', dom)
+    assert 'id="attention"' in dom
+    assert "NaN" not in without_scripts(dom)
+
+
+def test_heads_cells_and_charts_answer_to_keys_and_clicks(tmp_path: Path) -> None:
+    script = """
+      const said = [], press = (name) => new KeyboardEvent("keydown", { key: name, bubbles: true });
+      const key = (node, name) => node.dispatchEvent(press(name));
+      const title = () => document.querySelector("#attention .large").previousElementSibling.textContent;
+      document.querySelectorAll(".thumb")[5].click(); said.push(title());
+      key(document.querySelectorAll(".thumb")[5], "ArrowUp"); said.push(title());
+      const cell = document.querySelector('td[data-t="0"][data-s="0"]');
+      cell.focus(); key(cell, "ArrowRight");
+      said.push(document.querySelector("#attention .readout").textContent);
+      document.querySelectorAll("#attention .controls button")[1].click();
+      said.push(String(document.querySelectorAll("#attention td[data-t]").length));
+      key(document.querySelector("#positions canvas"), "ArrowDown");
+      said.push(document.querySelector("#positions .readout").textContent);
+      document.querySelectorAll("#samples .controls button")[1].click();
+      said.push(String(document.querySelectorAll("#samples tbody tr").length));
+      requestAnimationFrame(() => requestAnimationFrame(() => {
+        key(document.querySelector("#curves svg.chart"), "ArrowLeft");
+        said.push(document.querySelector("#curves .readout").textContent);
+        document.body.dataset.said = said.join("|");
+      }));
+    """
+    report = full_report()
+    dom = drawn(render_report(report), tmp_path, script=script)
+    found = re.search(r'data-said="([^"]*)"', dom)
+    assert found
+    third, second, read, cells, position, rows, chart = unescape(found[1]).split("|")
+    assert third.startswith("Layer 3, head 2")
+    assert second.startswith("Layer 2, head 2")
+    assert report.sentence is not None
+    assert read == f"<p13> reads <p7> with weight {round(report.sentence.cross_attention[1][1][0][1], 4)}"
+    assert cells == "16"
+    assert position == "position 1, dimension 0: 0.8415"
+    assert rows == "1"
+    assert chart.startswith("step 280: training 0.179 · validation 0.196")
+
+
+def test_a_phone_does_not_scroll_sideways(tmp_path: Path) -> None:
+    script = (
+        "document.body.dataset.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    report = full_report()
+    assert report.sentence is not None
+    long = replace(report.sentence, text="unbreakable" * 40, source=("w" * 60, *report.sentence.source[1:]))
+    dom = drawn(render_report(replace(report, sentence=long)), tmp_path, width=390, script=script)
+    assert 'data-widths="390,390"' in dom

@@ -1,0 +1,96 @@
+"""The page's data: rounding, gaps, escaping; without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from glassformer.explain.page import (
+    Report,
+    Sample,
+    Score,
+    decimals,
+    embedded,
+    page_data,
+    render_report,
+    shown_sentence,
+    significant,
+    thinned,
+)
+from glassformer.explain.trace import Explanation
+
+NAN, INF = float("nan"), float("inf")
+
+
+def data_of(page: str) -> dict[str, object]:
+    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, flags=re.S)
+    assert len(found) == 1
+    data: dict[str, object] = json.loads(found[0])
+    return data
+
+
+def test_absent_parts_are_left_out() -> None:
+    assert data_of(render_report(Report(title="Just started"))) == {"title": "Just started"}
+
+
+def test_numbers_are_rounded_and_gaps_stay_gaps() -> None:
+    curves = [
+        {"step": 123456, "train_loss": 1.23456789, "valid_loss": NAN, "lr": INF, "unknown": 3.0, "valid_bleu": None}
+    ]
+    data = page_data(Report(title="t", curves=curves, scores=[Score("BLEU", NAN, 1.0, INF)]))
+    assert data["curves"] == [{"step": 123456, "train_loss": 1.235}]
+    assert data["scores"][0]["value"] is None
+    assert data["scores"][0]["high"] is None
+
+
+def test_rounding() -> None:
+    assert significant(0.000123456) == 0.0001235
+    assert isinstance(significant(3.0), int)
+    assert decimals([[0.12346, 0.00001, 1.0, NAN]]) == [[0.1235, 0, 1, None]]
+
+
+@pytest.mark.parametrize(
+    "hostile", ["</script><b>x", "<!-- <script>", "a & b", "\u2028\u2029", "{{script}}", "\"\\'", "עברית 🚉"]
+)
+def test_hostile_text_goes_in_and_comes_out_whole(hostile: str) -> None:
+    page = render_report(Report(title=hostile, samples=[Sample(hostile, (hostile,), hostile, False)]))
+    data = data_of(page)
+    assert data["title"] == hostile
+    assert data["samples"][0]["hypothesis"] == hostile  # type: ignore[index]
+    assert page.count("</script>") == 2
+    assert "<b>x" not in page
+
+
+def test_broken_text_can_still_be_written() -> None:
+    page = render_report(Report(title="t", samples=[Sample("\udc80", (), "", False)]))
+    page.encode("utf-8")
+    assert "\\udc80" in page
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    page = render_report(Report(title="t"))
+    assert not re.search(r"https?:|@import|url\(|\bsrc=|[\"'(]//", page)
+    assert set(re.findall(r'href="([^"]*)"', page)) == {"#main"}
+
+
+def test_a_long_run_is_thinned_but_keeps_every_validation() -> None:
+    curves = [{"step": s, "train_loss": 1.0, **({"valid_loss": 2.0} if s % 97 == 0 else {})} for s in range(1, 10_001)]
+    kept = thinned(curves)
+    assert len(kept) < 800
+    assert sum("valid_loss" in point for point in kept) == 103
+    assert kept[-1]["step"] == 10_000
+    assert thinned(curves[:50]) == curves[:50]
+
+
+def test_an_explanation_becomes_plain_data(explanation: Explanation) -> None:
+    data = page_data(Report(title="t", sentence=shown_sentence(explanation, trace=["a", "b"])))
+    sentence = json.loads(embedded(data))["sentence"]
+    assert sentence["source_ids"] == list(explanation.source_ids)
+    assert sentence["trace"] == ["a", "b"]
+    assert sentence["cross_attention"][1][0][3][2] == pytest.approx(
+        float(explanation.cross_attention[1, 0, 3, 2]), abs=5e-5
+    )
+    assert sum(sentence["encoder_attention"][0][1][2]) == pytest.approx(1, abs=1e-3)
+    assert len(sentence["steps"][0]["top"]) == 5
