@@ -648,3 +648,52 @@ def test_pair_and_alignment(make: Callable[[], Phrase], english: str, german: st
     assert phrase.references[0] == german
     assert " ".join(f"{i}-{j}" for i, j in sorted(phrase.sure)) == sure
     assert phrase.sure <= phrase.possible
+
+
+REFERENCES: list[tuple[Callable[[], Phrase], tuple[str, ...]]] = [
+    (
+        lambda: say(clause(i(), "eat", "past", accusative=np(20, "a|apple"))),
+        ("Ich habe einen Apfel gegessen.", "Ich aß einen Apfel."),
+    ),
+    (
+        lambda: ask(clause(you(), "help", modal="can", dative=np(20, "1|son"))),
+        ("Kannst du deinem Sohn helfen?", "Könnt ihr eurem Sohn helfen?", "Können Sie Ihrem Sohn helfen?"),
+    ),
+    (
+        lambda: say(clause(he(), "visit", "progressive", accusative=np(20, "2|aunt"), time=fixed(*TODAY))),
+        ("Er besucht heute seine Tante.", "Er besucht seine Tante heute."),
+    ),
+    (
+        lambda: say(clause(np(10, "the|teacher"), "sleep", "progressive")),
+        ("Der Lehrer schläft.", "Die Lehrerin schläft."),
+    ),
+    (
+        lambda: say(clause(i(), "sing", "past", modal="can", accusative=np(20, "the|song"))),
+        ("Ich konnte das Lied singen.", "Ich könnte das Lied singen."),
+    ),
+    (
+        lambda: say(clause(she(), "work", modal="will", time=fixed(*TODAY))),
+        ("Sie wird heute arbeiten.", "Sie arbeitet heute."),
+    ),
+    (
+        lambda: say(clause(i(), "see", "past", accusative=he(20), fronted=fixed(*YESTERDAY))),
+        ("Gestern habe ich ihn gesehen.", "Gestern sah ich ihn."),
+    ),
+    (
+        lambda: ask(clause(np(10, "the|man"), "ask", "progressive", accusative=he(20))),
+        ("Fragt der Mann ihn?", "Fragt ihn der Mann?"),
+    ),
+    (  # "Fragt sie die Frau?" would be understood the other way round
+        lambda: ask(clause(np(10, "the|woman"), "ask", "progressive", accusative=she(20))),
+        ("Fragt die Frau sie?",),
+    ),
+    (
+        lambda: command(clause(you(), "buy", accusative=np(20, "the|bread"))),
+        ("Kauf das Brot!", "Kaufe das Brot!", "Kauft das Brot!", "Kaufen Sie das Brot!"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "references"), REFERENCES, ids=[case[1][0] for case in REFERENCES])
+def test_all_valid_translations_are_listed(make: Callable[[], Phrase], references: tuple[str, ...]) -> None:
+    assert make().references == references

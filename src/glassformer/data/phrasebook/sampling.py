@@ -285,7 +285,7 @@ class Draw:
         if self.chance(0.7) or clause.verb.frame == "place":
             clause.frequency = self.adverb(FREQUENCIES)
         else:
-            clause.time = self.adverb(HABITS if "far" in clause.verb.flags else HABITS[:3])
+            clause.time = self.adverb(HABITS if "far" in clause.verb.flags else HABITS[:4])
         self.generic(clause)
 
     def _fill(self, clause: Clause) -> None:

@@ -80,7 +80,7 @@ carry - - | tragen trägt trug getragen h | acc | person | heavy baby chair tele
 wear wore worn | tragen trägt trug getragen h | acc | person | clothes ring
 draw drew drawn | zeichnen - - gezeichnet h | acc | person | animal house tree flower castle map \
 bridge
-paint - - | malen - - gemalt h | acc | person | picture | far
+paint - - | malen - - gemalt h | acc | person | picture mountain ship tree house flower horse castle | far
 take took taken | nehmen nimmt nahm genommen h | acc | person | bus train key umbrella bag plate ball
 need - - | brauchen - - gebraucht h | acc | person | resource wealth portable tableware car bicycle \
 clothes doctor idea flat -toy -present | state
