@@ -683,6 +683,14 @@ REFERENCES: list[tuple[Callable[[], Phrase], tuple[str, ...]]] = [
         lambda: ask(clause(np(10, "the|man"), "ask", "progressive", accusative=he(20))),
         ("Fragt der Mann ihn?", "Fragt ihn der Mann?"),
     ),
+    (
+        lambda: say(clause(i(), "cut", "past", accusative=np(20, "none|bread"), alone=True)),
+        ("Ich habe Brot geschnitten.", "Ich schnitt Brot.", "Ich schneide Brot."),
+    ),
+    (
+        lambda: say(clause(he(), "cut", "past", accusative=np(20, "none|bread"), alone=True)),
+        ("Er hat Brot geschnitten.", "Er schnitt Brot."),
+    ),
     (  # "Fragt sie die Frau?" would be understood the other way round
         lambda: ask(clause(np(10, "the|woman"), "ask", "progressive", accusative=she(20))),
         ("Fragt die Frau sie?",),

@@ -43,6 +43,7 @@ class Clause:
     question: Phrase | None = None  # the question word
     question_part: str = ""  # what it asks for: subject, accusative, dative or an adverbial
     late_adverb: bool = False  # "schon", "nie": rather behind the known objects than before them
+    alone: bool = False  # the whole sentence: no other clause tells its tense
     asked: bool = False  # a direct question: English inverts, with "do" where it must
     shift: int = 0
 
@@ -205,13 +206,24 @@ class Clause:
         if self.modal and not self._plain_future(choices):
             infinitive = Token(verb.prefix + verb.infinitive, key)
             return [Token(self._german_modal(person, choices), (self.shift + MODAL,))], [infinitive]
+        if self._unmarked() and choices.pick("unmarked", 2):
+            return self._split(verb.present[person], last)
         if self.tense == "perfect" or (self.tense == "past" and self._prefers_perfect(choices)):
             auxiliary = VERBS["be" if verb.auxiliary == "sein" else "have"].present[person]
             return [self._german_auxiliary(auxiliary)], [Token(verb.german_participle, key)]
-        form = (verb.preterite if self.tense == "past" else verb.present)[person]
-        if last or not verb.prefix:
-            return [Token(verb.prefix + form if last else form, key)], []
-        return [Token(form, key)], [Token(verb.prefix, key)]
+        return self._split((verb.preterite if self.tense == "past" else verb.present)[person], last)
+
+    def _split(self, form: str, last: bool) -> tuple[list[Token], list[Token]]:
+        """A finite form and its prefix, which is part of it at the end of the clause."""
+        prefix, key = self.verb.prefix, (self.shift + VERB,)
+        if last or not prefix:
+            return [Token(prefix + form if last else form, key)], []
+        return [Token(form, key)], [Token(prefix, key)]
+
+    def _unmarked(self) -> bool:
+        """ "They cut bread" may be past or present: nothing in the sentence tells."""
+        same = self.tense == "past" and self.verb.past == self.verb.base and self.alone
+        return same and not self.negated and self.time is None and self.subject.english_person() != 2
 
     def _plain_future(self, choices: Choices) -> bool:
         """With an adverbial of time the present tells the future as well as "werden" does."""

@@ -52,6 +52,7 @@ def _vocative(draw: Draw) -> Vocative:
 
 def stated(draw: Draw, name: str, clause: Clause) -> Draft:
     """A clause as a statement."""
+    clause.alone = True
     return draft(draw, name, clause.english(), clause.german)
 
 
