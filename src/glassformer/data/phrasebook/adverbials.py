@@ -126,7 +126,8 @@ PLACES: dict[str, tuple[str, str, str, str]] = {
         ("beach", "on", "an", "to", "an zu"),
         ("lake", "at", "an", "to", "an zu"),
         ("market", "at", "auf", "to", "auf zu"),
-        ("island square sofa chair", "on", "auf", "to", "auf"),
+        ("island sofa chair", "on", "auf", "to", "auf"),
+        ("square", "on", "an", "to", "auf"),
         ("table window door gate", "at", "an", "to", "an"),
         ("bed street tree", "in", "in", "to", "in"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from glassformer.data.phrasebook import german
 from glassformer.data.phrasebook.adverbials import MEN, SURNAMES, WOMEN, Adverb
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import Clause
@@ -45,9 +46,9 @@ def _vocative(draw: Draw) -> Vocative:
         return Vocative((name,), (name,), 0)
     if kind == 2:
         return Vocative(("children",), ("Kinder",), 1)
-    title, german = draw.one((("Mr", "Herr"), ("Mrs", "Frau")))
+    title, german_title = draw.one((("Mr", "Herr"), ("Mrs", "Frau")))
     name = draw.one(SURNAMES)
-    return Vocative((title, name), (german, name), 2)
+    return Vocative((title, name), (german_title, name), 2)
 
 
 def stated(draw: Draw, name: str, clause: Clause) -> Draft:
@@ -230,7 +231,7 @@ _PEOPLE = tuple([
 _SERVED = tuple(["help", "thank", "answer", "follow", "congratulate", "trust", "listen_to"])
 
 
-def object_question(word: str, german: str, part: str, verbs: tuple[str, ...]) -> Callable[[Draw, str], Draft]:
+def object_question(word: str, german_word: str, part: str, verbs: tuple[str, ...]) -> Callable[[Draw, str], Draft]:
     """What are you eating? / Was isst du?"""
 
     def construction(draw: Draw, name: str) -> Draft:
@@ -238,7 +239,7 @@ def object_question(word: str, german: str, part: str, verbs: tuple[str, ...]) -
         tense = "past" if draw.chance(0.5) or verb.flags & {"point"} else "present"
         clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=draw.chance(0.7))
         clause.place = None
-        clause.question, clause.question_part = Fixed(draw.key(), word, german), part
+        clause.question, clause.question_part = Fixed(draw.key(), word, german_word), part
         _forget_object(draw, clause, part)
         return asked(draw, name, clause)
 
@@ -263,7 +264,26 @@ whom_question = object_question("who", "wen", "accusative", _PEOPLE)
 dative_question = object_question("who", "wem", "dative", _SERVED)
 
 
-def adverbial_question(word: str, german: str) -> Callable[[Draw, str], Draft]:
+def noun_question(draw: Draw, name: str) -> Draft:
+    """How many eggs did you buy? / Wie viele Eier hast du gekauft? Which book ...? / Welches Buch ...?"""
+    verb = VERBS[draw.one(_THINGS).replace("_", " ")]
+    tense = "past" if draw.chance(0.6) or verb.flags & {"point"} else "present"
+    clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
+    clause.place = None
+    _forget_object(draw, clause, "accusative")
+    noun = draw.fresh([noun for noun in verb.objects if not noun.mass and "kin" not in noun.kinds] or [NOUNS["book"]])
+    draw.pairs.append((verb.name, noun.english))
+    key = draw.key()
+    if draw.chance(0.5):
+        clause.question = Fixed(key, f"how many {noun.plural}", f"wie viele {noun.german_plural}")
+    else:
+        which = german.der_word("welch", noun.gender, "acc")
+        clause.question = Fixed(key, f"which {noun.english}", f"{which} {noun.oblique}")
+    clause.question_part = "accusative"
+    return asked(draw, name, clause)
+
+
+def adverbial_question(word: str, german_word: str) -> Callable[[Draw, str], Draft]:
     """When is the train arriving? / Wann kommt der Zug an?"""
 
     def construction(draw: Draw, name: str) -> Draft:
@@ -273,7 +293,7 @@ def adverbial_question(word: str, german: str) -> Callable[[Draw, str], Draft]:
         tense = "past" if draw.chance(0.6) or verb.flags & {"point", "state"} or word == "where" else "present"
         clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
         clause.place = None
-        clause.question, clause.question_part = Fixed(draw.key(), word, german), word
+        clause.question, clause.question_part = Fixed(draw.key(), word, german_word), word
         return asked(draw, name, clause)
 
     return construction
@@ -296,7 +316,6 @@ def where_question(draw: Draw, name: str) -> Draft:
     tense = "past" if draw.chance(0.4) else "present"
     clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
     draw.forget_pairs()
-    draw.lemmas = [lemma for lemma in draw.lemmas if lemma != "home"]
     clause.complement = None
     word = "wohin" if verb.frame == "goal" else "wo"
     clause.question, clause.question_part = Fixed(draw.key(), "where", word), "place"

@@ -136,8 +136,7 @@ class Name(_Nominal):
 class NounPhrase(_Nominal):
     """Determiner, number, adjective, noun. `key` and the two that follow it are the keys of its words.
 
-    `determiner` is one of the, a, this, every, no, none, number, how many or an owner: "0" (my) to "5" (their),
-    "2f" (her).
+    `determiner` is one of the, a, this, no, none, number, many or an owner: "0" (my) to "5" (their), "2f" (her).
     """
 
     key: int
@@ -238,12 +237,10 @@ class NounPhrase(_Nominal):
             return [Token(german.ein_word("ein", gender, case), (key,))], "mixed"
         if kind == "no":
             return [Token(german.ein_word("kein", gender, case), (key,))], "mixed"
-        if kind in _DER_WORDS:
-            return [Token(german.der_word(_DER_WORDS[kind], gender, case), (key,))], "weak"
+        if kind == "this":
+            return [Token(german.der_word("dies", gender, case), (key,))], "weak"
         if kind == "number":
             return [Token(german.cardinal(self.count), (key,))], "strong"
-        if kind == "how many":
-            return [Token("wie", (key,)), Token("viele", (key,))], "strong"
         if kind == "many":
             return [Token(german.adjective("viel", "strong", gender, case), (key,))], "strong"
         if kind == "none":
@@ -252,7 +249,6 @@ class NounPhrase(_Nominal):
 
 
 NEGATION = -1  # the key of the clause's negation
-_DER_WORDS = {"this": "dies", "every": "jed", "which": "welch"}
 
 
 def _owner(kind: str, choices: Choices) -> str:

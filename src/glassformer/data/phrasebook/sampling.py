@@ -7,7 +7,7 @@ from random import Random
 from typing import TypeVar
 
 from glassformer.data.phrasebook.adjectives import FITTING
-from glassformer.data.phrasebook.adverbials import FREQUENCIES, HABITS, MEN, PLACES, TIMES, WOMEN, Adverb
+from glassformer.data.phrasebook.adverbials import FREQUENCIES, HABITS, MEN, PLACES, TIMES, TOWNS, WOMEN, Adverb
 from glassformer.data.phrasebook.clause import PREPOSITION, Clause
 from glassformer.data.phrasebook.nominal import (
     Fixed,
@@ -306,13 +306,24 @@ class Draw:
 
     def where(self, verb: Verb) -> Phrase:
         """The place or goal that a verb asks for."""
+        if verb.name in ("travel", "live") and self.chance(0.4):
+            return self._town(verb)
         if verb.name in ("go", "stay") and self.chance(0.15):
             key = self.key()
             self.lemmas.append("home")
+            self.pairs.append((verb.name, "home"))
             return Fixed(key, "home", "nach Hause") if verb.name == "go" else Fixed(key, "at home", "zu Hause")
         noun = self.fresh(verb.objects)
         self.pairs.append((verb.name, noun.english))
         return self.place(noun, goal=verb.frame == "goal")
+
+    def _town(self, verb: Verb) -> Fixed:
+        """to Vienna / nach Wien, in Vienna / in Wien"""
+        english, german = self.one(tuple(TOWNS.items()))
+        self.lemmas.append(english)
+        self.pairs.append((verb.name, english))
+        source, target = ("to", "nach") if verb.frame == "goal" else ("in", "in")
+        return Fixed(self.key(), f"{source} {english}", f"{target} {german}")
 
 
 _HUMAN = frozenset(("person", "kin"))

@@ -49,6 +49,7 @@ _GRAMMAR: dict[str, tuple[Callable[[Draw, str], Draft], int]] = {
     "modal-question": (simple.modal_question, 3),
     "who-question": (simple.subject_question, 2),
     "what-question": (simple.what_question, 1),
+    "which-question": (simple.noun_question, 2),
     "whom-question": (simple.whom_question, 1),
     "wem-question": (simple.dative_question, 1),
     "why-question": (simple.adverbial_question("why", "warum"), 2),

@@ -154,7 +154,7 @@ arrive - - | an+kommen - kam angekommen s | none | person transport | | happens
 come_back came come | zurück+kommen - kam zurückgekommen s | none | person dog cat
 go_out went gone | aus+gehen - ging ausgegangen s | none | person
 wake_up woke woken | auf+wachen - wachte aufgewacht s | none | person baby dog | | happens
-live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street | \
+live - - | wohnen - - gewohnt h | place | person | home hotel city village castle island street -square | \
 state timeless
 stay - - | bleiben - blieb geblieben s | place | person | room hotel hospital garden home city village \
 school | stay
