@@ -15,7 +15,7 @@ from glassformer.explain.report import CurvePoint, Score
 RISE = 0.02  # validation loss this much above its best, relatively and in nats, counts as risen
 GAIN = 0.02  # validation loss this much better over the last fifth of the run counts as still improving
 BLEU_GAIN = 0.5  # the same for BLEU and chrF, in points
-BLOW_UP = 1.25  # training loss this many times its best counts as diverged
+BLOW_UP = 1.25  # training loss this many times its best, and half a nat above it, counts as diverged
 FEW_PAIRS = 20_000  # below this, more data is the surest help
 FEW_SENTENCES = 200  # below this, a score says little
 WEAK_BLEU = 30.0
@@ -119,7 +119,7 @@ def divergence_sentence(curves: Sequence[CurvePoint]) -> str | None:
         if loss is not None and not math.isfinite(loss):
             return f"The training broke down: at step {int(point['step'] or 0):,} the loss was no longer a number."
     train = curve(curves, "train_loss")
-    if len(train) >= 3 and train.end() > BLOW_UP * min(train.values):
+    if len(train) >= 3 and train.end() > max(BLOW_UP * min(train.values), min(train.values) + 0.5):
         best = train.steps[train.values.index(min(train.values))]
         return (
             f"The training diverged: the training loss was {min(train.values):.2f} at step {best:,} "
@@ -168,7 +168,7 @@ def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
     best = valid.steps[valid.values.index(min(valid.values))]
     risen = len(valid.since(best)) >= 3 and valid.end() > min(valid.values) + RISE * max(1.0, min(valid.values))
     near = train.until(best)
-    falling = train.end() < (near.values[-1] if len(near) else train.values[0])
+    falling = train.end() < (near.end() if len(near) else train.values[0])
     return best if risen and falling else None
 
 
@@ -199,7 +199,7 @@ def next_steps(
         return ["hold some sentence pairs out for validation"]
     start, improving = overfits_from(curves), still_improving(curves)
     overfit = start is not None
-    if bleu is not None and bleu >= BLEU_WORDS[0][0] and not improving:
+    if bleu is not None and bleu >= BLEU_WORDS[0][0] and (overfit or not improving):
         return []
     advice = ["train longer"] if improving and not overfit else []
     few = train_pairs is not None and train_pairs < FEW_PAIRS

@@ -89,6 +89,20 @@ def test_divergence_by_nan_and_by_blow_up() -> None:
     assert "lower the learning rate" in text
 
 
+def test_noise_around_a_small_loss_is_neither_divergence_nor_overfitting() -> None:
+    noisy = [
+        {"step": s, "train_loss": 0.01 + 0.02 * (s // 100 % 3), "valid_loss": 0.02 + 0.005 * (s // 100 % 2)}
+        for s in STEPS
+    ]
+    text = story(noisy, GOOD)
+    assert "diverged" not in text
+    assert "overfits from" not in text
+
+
+def test_a_score_that_leaves_little_to_gain_needs_no_advice() -> None:
+    assert "Next" not in story(overfitted(), GOOD, dropout=0.1)
+
+
 def test_little_data_and_a_large_vocabulary_are_named() -> None:
     text = story(converged(), WEAK, train_pairs=3_000, vocabulary=8_000)
     assert "3,000 sentence pairs are few" in text

@@ -98,7 +98,7 @@ function grid(pattern, rows, columns, gold, readout, title) {
   const head = columns.map((piece) => el("th", { scope: "col" }, words(piece)));
   const side = rows.map((piece) => el("th", { scope: "row" }, words(piece)));
   const cell = (value, t, s) => {
-    const className = [value > 0.5 ? "deep" : "", isGold.has(`${t},${s}`) ? "gold" : ""].join(" ").trim();
+    const className = [value > 0.62 ? "deep" : "", isGold.has(`${t},${s}`) ? "gold" : ""].join(" ").trim();
     const text = numbers && value >= 0.005 ? String(Math.round(100 * value)) : "";
     return el("td", { style: `--w:${value}`, class: className || null, tabindex: t || s ? -1 : 0, "data-t": t, "data-s": s }, text);
   };

@@ -89,7 +89,7 @@ function axes({ x, y, left, right, low, high }, width) {
     svg("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) }),
     svg("text", { x: MARGIN.left - 8, y: y(v) + 4, "text-anchor": "end" }, short(v)),
   ]);
-  const columns = ticks(left, right, Math.max(2, Math.floor(width / 110))).map((v) => [
+  const columns = ticks(left, right, Math.max(4, Math.floor(width / 110))).map((v) => [
     svg("line", { class: "axis", x1: x(v), x2: x(v), y1: base, y2: base + 4 }),
     svg("text", { x: x(v), y: base + 17, "text-anchor": "middle" }, whole(v)),
   ]);
