@@ -63,7 +63,7 @@ function thumbnails(patterns, first, show) {
   })));
   press(...first);
   return el("div", { class: "heads", role: "group", "aria-label": "Heads" }, buttons.map((row, n) =>
-    el("div", { class: "layer" }, el("span", { class: "name" }, `Layer ${n + 1}`), el("div", { class: "row" }, row))));
+    el("div", { class: "layer" }, el("span", { class: "name" }, `Layer ${n + 1}`), el("div", { class: "row", style: `--across:${Math.min(8, row.length)}` }, row))));
 }
 
 function thumbnail(pattern, n, h, onclick) {
