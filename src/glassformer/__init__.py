@@ -19,19 +19,19 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from glassformer.data.phrasebook import phrasebook as phrasebook
     from glassformer.tasks.translation import load as load
-    from glassformer.tasks.translation import train as train
+    from glassformer.tasks.translation import train_translator as train_translator
     from glassformer.text import Tokenizer as Tokenizer
     from glassformer.text import train_tokenizer as train_tokenizer
 
 _HOMES = {
     "load": "glassformer.tasks.translation",
-    "train": "glassformer.tasks.translation",
+    "train_translator": "glassformer.tasks.translation",
     "phrasebook": "glassformer.data.phrasebook",
     "Tokenizer": "glassformer.text",
     "train_tokenizer": "glassformer.text",
 }
 
-__all__ = ["Tokenizer", "__version__", "load", "phrasebook", "train", "train_tokenizer"]
+__all__ = ["Tokenizer", "__version__", "load", "phrasebook", "train_tokenizer", "train_translator"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.explain.page import Report, Sample, Score, ShownAlignment, render_report, shown_sentence
+from glassformer.evaluate.score import Score
+from glassformer.explain.page import render_report
+from glassformer.explain.report import Report, Sample, ShownAlignment, shown_sentence
 from glassformer.explain.trace import explain_pass
 from glassformer.explain.verdict import verdict
 from glassformer.models.transformer import Transformer, TransformerConfig

@@ -50,12 +50,12 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from glassformer.cli.display import TrainingDisplay
     from glassformer.config import validate
     from glassformer.explain.terminal import explanation_view
-    from glassformer.tasks.translation import TranslationRecipe, load, train
+    from glassformer.tasks.translation import TranslationRecipe, load, train_translator
 
     console = Console(highlight=False)
     recipe = validate(TranslationRecipe, demo_recipe(), origin="the demo's recipe")
     with TrainingDisplay(str(out)) as display:
-        progress = train(recipe, out, watcher=display)
+        progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:
         display.farewell(progress)
         raise typer.Exit(130)

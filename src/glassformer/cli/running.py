@@ -153,7 +153,7 @@ def evaluate(
         typer.echo(json.dumps([asdict(score) for score in scores]))
         return
     for score in scores:
-        typer.echo(f"{score.name:<12} {score.value:6.2f}   95% interval {score.low:.2f} to {score.high:.2f}")
+        typer.echo(f"{score.name:<12} {score.value:6.2f}   {score.interval}")
         typer.echo(f"{'':12} {score.signature}")
     typer.echo(f"{len(sources):,} sentences")
 

@@ -63,8 +63,7 @@ def train(
     tree = apply_assignments(tree, set_ or [])
 
     from glassformer.cli.display import TrainingDisplay
-    from glassformer.tasks.translation import TranslationRecipe
-    from glassformer.tasks.translation import train as train_translator
+    from glassformer.tasks.translation import TranslationRecipe, train_translator
 
     checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
     with TrainingDisplay(checked.out or "") as display:

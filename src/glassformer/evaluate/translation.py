@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from glassformer.errors import DataError
+from glassformer.evaluate.score import Score
 
 RESAMPLES = 1000
-
-
-@dataclass(frozen=True)
-class Score:
-    """A number with its 95% interval and how it was computed."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    signature: str
-    sentences: int
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.value:.2f} (95% interval {self.low:.2f} to {self.high:.2f})"
 
 
 def corpus_scores(

@@ -11,28 +11,7 @@ from dataclasses import is_dataclass
 from importlib.resources import files
 from typing import Any
 
-from glassformer.explain.report import (
-    CURVE_KEYS,
-    CurvePoint,
-    Report,
-    Sample,
-    Score,
-    ShownAlignment,
-    ShownSentence,
-    ShownStep,
-    shown_sentence,
-)
-
-__all__ = [
-    "Report",
-    "Sample",
-    "Score",
-    "ShownAlignment",
-    "ShownSentence",
-    "ShownStep",
-    "render_report",
-    "shown_sentence",
-]
+from glassformer.explain.report import CURVE_KEYS, CurvePoint, Report
 
 SCRIPTS = ("draw.js", "curves.js", "results.js", "sentence.js", "attention.js", "positions.js", "page.js")
 DIGITS = 4  # significant digits of embedded numbers: finer than any screen, and the file stays small

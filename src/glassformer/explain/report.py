@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from glassformer.evaluate.score import Score
+
 if TYPE_CHECKING:
     from glassformer.explain.trace import Explanation
 
@@ -19,18 +21,6 @@ Patterns = Sequence[Sequence[Pattern]]  # [layer][head]
 # The columns of a training curve; "step" is always there, the others where they were measured.
 CURVE_KEYS = ("step", "train_loss", "valid_loss", "valid_bleu", "valid_chrf", "lr", "tokens_per_second")
 CurvePoint = Mapping[str, float | None]
-
-
-@dataclass(frozen=True)
-class Score:
-    """A metric on held-out sentences with its 95% confidence interval."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    signature: str = ""  # how it was computed, so that others can compare
-    n: int | None = None  # sentences it was measured on
 
 
 @dataclass(frozen=True)

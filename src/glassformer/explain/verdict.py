@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassformer.explain.report import CurvePoint, Score
+from glassformer.evaluate.score import Score
+from glassformer.explain.report import CurvePoint
 
 RISE = 0.02  # validation loss this much above its best, relatively and in nats, counts as risen
 GAIN = 0.02  # validation loss this much better over the last fifth of the run counts as still improving
@@ -91,8 +92,8 @@ def score_sentence(score: Score) -> str:
     text = f"{score.name} {score.value:.1f}"
     if score.low is not None and score.high is not None:
         text += f", 95% interval {score.low:.1f} to {score.high:.1f}"
-    if score.n is not None:
-        text += f" on {score.n:,} unseen sentences"
+    if score.sentences is not None:
+        text += f" on {score.sentences:,} unseen sentences"
     return f"{text}: {bleu_words(score.value)}." if score.name.upper().startswith("BLEU") else f"{text}."
 
 
@@ -102,8 +103,9 @@ def bleu_words(value: float) -> str:
 
 def score_caution(score: Score) -> str | None:
     """A warning where the score itself is shaky."""
-    if score.n is not None and score.n < FEW_SENTENCES:
-        return f"{score.n:,} test sentences are few: read the score with care, and test on {FEW_SENTENCES} or more."
+    if score.sentences is not None and score.sentences < FEW_SENTENCES:
+        few = f"{score.sentences:,} test sentences are few"
+        return f"{few}: read the score with care, and test on {FEW_SENTENCES} or more."
     if score.low is not None and score.high is not None and score.high - score.low > 5:
         return f"The interval is {score.high - score.low:.1f} points wide: smaller differences between runs are chance."
     return None

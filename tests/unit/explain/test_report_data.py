@@ -7,18 +7,9 @@ import re
 
 import pytest
 
-from glassformer.explain.page import (
-    Report,
-    Sample,
-    Score,
-    decimals,
-    embedded,
-    page_data,
-    render_report,
-    shown_sentence,
-    significant,
-    thinned,
-)
+from glassformer.evaluate.score import Score
+from glassformer.explain.page import decimals, embedded, page_data, render_report, significant, thinned
+from glassformer.explain.report import Report, Sample, shown_sentence
 from glassformer.explain.trace import Explanation
 
 NAN, INF = float("nan"), float("inf")

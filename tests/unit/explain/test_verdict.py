@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from glassformer.explain.report import Score
+from glassformer.evaluate.score import Score
 from glassformer.explain.verdict import bleu_words, curve, score_sentence, verdict
 
 STEPS = range(100, 2001, 100)

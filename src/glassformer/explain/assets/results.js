@@ -16,7 +16,7 @@ function scoreCard(score) {
   const hasInterval = isNumber(score.low) && isNumber(score.high);
   const said = [];
   if (hasInterval) said.push(`95% interval ${short(score.low)} to ${short(score.high)}`);
-  if (isNumber(score.n)) said.push(`${whole(score.n)} sentences`);
+  if (isNumber(score.sentences)) said.push(`${whole(score.sentences)} sentences`);
   return el("div", { class: "card" },
     el("h3", {}, score.name),
     el("div", { class: "big" }, isNumber(score.value) ? short(score.value) : "not measured"),

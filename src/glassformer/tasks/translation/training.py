@@ -76,7 +76,7 @@ class Corpora:
     gold: Phrasebook | None = None
 
 
-def train(
+def train_translator(
     recipe: TranslationRecipe | Mapping[str, Any],
     out: str | Path | None = None,
     *,
