@@ -57,13 +57,13 @@ def _corpus_score(name: str, metric: Metric, hypotheses: Sequence[str], streams:
     result = metric.corpus_score(hypotheses, streams, n_bootstrap=resamples)
     mean, half = getattr(result, "_mean", result.score), getattr(result, "_ci", 0.0)
     signature = str(metric.get_signature())
-    return Score(name, result.score, mean - half, mean + half, signature, len(hypotheses))
+    return Score(name, float(result.score), float(mean - half), float(mean + half), signature, len(hypotheses))
 
 
 def exact_match(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES) -> Score:
     """Percent of translations that equal one of their references to the letter."""
     right = np.array([hypothesis in options for hypothesis, options in zip(hypotheses, references, strict=True)])
     draws = np.random.default_rng(12345).integers(0, len(right), (resamples, len(right)))
-    low, high = np.percentile(right[draws].mean(axis=1), [2.5, 97.5])
+    low, high = np.percentile(right[draws].mean(axis=1), [2.5, 97.5]).tolist()
     signature = f"exact|case:mixed|nrefs:{'var' if len({len(o) for o in references}) > 1 else len(references[0])}"
-    return Score("exact match", 100 * right.mean(), 100 * low, 100 * high, signature, len(right))
+    return Score("exact match", 100 * float(right.mean()), 100 * low, 100 * high, signature, len(right))
