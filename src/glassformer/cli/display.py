@@ -13,6 +13,7 @@ from rich.progress import (
     ProgressColumn,
     SpinnerColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -47,20 +48,36 @@ class TrainingDisplay:
             console=self.console,
             transient=True,
         )
+        self.counter = counting("  ")
+        self.counted: TaskID | None = None
         self.task = self.bar.add_task("train", total=None, loss="-", rate="-", best="", visible=False)
         self.smooth_loss: float | None = None
         self.smooth_rate: float | None = None
         self.tokens = 0
 
     def __enter__(self) -> TrainingDisplay:
-        self.bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
+        self.counter.stop()
 
     def on_stage(self, text: str) -> None:
+        self.end_count()
         self.console.print(f"[dim]·[/dim] {text}")
+
+    def on_count(self, done: int, total: int) -> None:
+        if self.counted is None:
+            self.bar.stop()  # only one of the two can be live
+            self.counter.start()
+            self.counted = self.counter.add_task("", total=total)
+        self.counter.update(self.counted, completed=done, total=total)
+
+    def end_count(self) -> None:
+        if self.counted is not None:
+            self.counter.remove_task(self.counted)
+            self.counter.stop()
+            self.counted = None
 
     def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None:
         model, train = recipe.model, recipe.train
@@ -71,6 +88,7 @@ class TrainingDisplay:
             f"{where} {train.steps:,} steps of {train.batch_tokens:,} tokens on {train.device}, {train.threads} threads"
         )
         self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)
+        self.bar.start()
 
     def on_step(self, progress: Standing, report: StepReport, seconds: float) -> None:
         rate = (progress.tokens - self.tokens) / seconds if self.tokens or progress.step == 1 else None

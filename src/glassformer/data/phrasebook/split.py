@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from glassformer.data.phrasebook import constructions as simple
@@ -24,6 +25,7 @@ from glassformer.data.phrasebook.verbs import VERBS
 from glassformer.errors import DataError
 
 Combination = tuple[str, str, str]
+Progress = Callable[[int, int], None]  # phrases drawn so far, and in all
 MINIMUM = 20  # how often each part of a test sentence occurs in training
 _PAIR_RATE, _LEMMA_RATE = 80, 30  # per thousand
 _FEW = 4  # verbs with fewer objects than this keep all of them in training
@@ -139,26 +141,31 @@ def draft_of(construction: str, random: Random) -> Draft:
     return _GRAMMAR[construction][0](Draw(random), construction)
 
 
-def phrasebook(*, train: int = 60_000, valid: int = 500, test: int = 1_000, seed: int = 1) -> Phrasebook:
+def phrasebook(
+    *, train: int = 60_000, valid: int = 500, test: int = 1_000, seed: int = 1, progress: Progress | None = None
+) -> Phrasebook:
     """Draw a phrasebook; the same sizes and seed give the same one.
 
-    The sentences of the documents open the training part, as far as it is long enough.
+    The sentences of the documents open the training part, as far as it is long enough. `progress` is told how many
+    phrases are drawn, and of how many.
     """
     for name, size in (("train", train), ("valid", valid), ("test", test)):
         if size < 0:
             raise DataError(f"The phrasebook cannot have {name}={size} phrases. Give a number of 0 or more.")
+    total = train + valid + test
     random = Random(seed)
     known = list(DOCUMENT_SENTENCES[:train])
     seen = {phrase.source for phrase in DOCUMENT_SENTENCES}
     held: dict[Combination, bool] = {}
-    learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held))
+    told = None if progress is None else partial(_tell, progress, seen, total)
+    learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held), told)
     frequent = _frequent(learned)
 
     def testable(draft: Draft) -> bool:
         parts = (draft.construction, *draft.lemmas)
         return _is_new(draft, held) and all(part in frequent for part in parts)
 
-    fresh = _distinct(random, valid + test, seen, testable)
+    fresh = _distinct(random, valid + test, seen, testable, told)
     return Phrasebook(learned, fresh[:valid], fresh[valid:])
 
 
@@ -179,7 +186,9 @@ def _frequent(phrases: list[Phrase]) -> set[str]:
     return {part for part, count in counts.items() if count >= MINIMUM}
 
 
-def _distinct(random: Random, size: int, seen: set[str], wanted: Callable[[Draft], bool]) -> list[Phrase]:
+def _distinct(
+    random: Random, size: int, seen: set[str], wanted: Callable[[Draft], bool], told: Callable[[], None] | None
+) -> list[Phrase]:
     """Draw `size` phrases with new English sentences that are `wanted`; adds them to `seen`."""
     found: list[Phrase] = []
     limit = 60 * size + 20_000
@@ -191,7 +200,13 @@ def _distinct(random: Random, size: int, seen: set[str], wanted: Callable[[Draft
         if wanted(draft) and (source := draft.source) not in seen:
             seen.add(source)
             found.append(draft.phrase())
+            if told is not None and len(found) % 500 == 0:
+                told()
     return found
+
+
+def _tell(progress: Progress, seen: set[str], total: int) -> None:
+    progress(min(len(seen), total), total)
 
 
 def _too_few(size: int, found: int) -> str:

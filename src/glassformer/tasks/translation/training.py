@@ -40,6 +40,9 @@ class TrainingWatcher(Watcher, Protocol):
     def on_stage(self, text: str) -> None:
         """A part of the work begins, or something worth knowing was found."""
 
+    def on_count(self, done: int, total: int) -> None:
+        """How far the part that began last has come."""
+
     def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None:
         """Everything is decided; the steps begin."""
 
@@ -48,6 +51,7 @@ class Silent:
     """A watcher that looks away."""
 
     def on_stage(self, text: str) -> None: ...
+    def on_count(self, done: int, total: int) -> None: ...
     def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None: ...
     def on_step(self, progress: Progress, report: Any, seconds: float) -> None: ...
     def on_validation(self, record: Mapping[str, Any]) -> None: ...
@@ -121,7 +125,8 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     if progress.stopped:
         finish(run, job.model, progress)
         watcher.on_stage("Measuring, and writing the report")
-        write_report(load(run.path, device=str(device)), run, corpora, pairs=len(pairs))
+        write_report(load(run.path, device=str(device)), run, corpora, pairs=len(pairs), watcher=watcher)
+        run.drop_checkpoints()
     return progress
 
 
@@ -131,7 +136,7 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
 def read_corpora(data: DataSettings, *, seed: int, watcher: TrainingWatcher) -> Corpora:
     """The sentences to learn from and those to validate with."""
     if data.corpus == "phrasebook":
-        book = phrasebook(train=data.corpus_size)
+        book = phrasebook(train=data.corpus_size, progress=watcher.on_count)
         learned = Corpus([p.source for p in book.train], [p.references[0] for p in book.train])
         return Corpora(learned, held_phrases(book.valid), gold=book)
     corpus = read_training(data)
@@ -169,6 +174,7 @@ def make_tokenizers(recipe: TranslationRecipe, corpus: Corpus, watcher: Training
         vocab_size=text.vocab_size,
         lowercase=text.lowercase,
         normalization=text.normalization,
+        progress=watcher.on_count,
     )
     if text.shared:
         shared = learn(all_sides(corpus))
@@ -300,11 +306,20 @@ def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
     run.finish(best.weights, about={"training": {**ended, "seconds": round(progress.seconds, 1)}})
 
 
-def write_report(translator: Translator, run: RunFolder, corpora: Corpora, *, pairs: int) -> None:
+def write_report(
+    translator: Translator, run: RunFolder, corpora: Corpora, *, pairs: int, watcher: TrainingWatcher
+) -> None:
     """report.html: measured on the phrasebook's test part, or on the validation part of other data."""
     gold = corpora.gold
     held = held_phrases(gold.test) if gold else corpora.valid.first(REPORTED)
-    scores, hypotheses = translator.evaluate(held.sources, held.references, beam=1)
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        watcher.on_count(done, len(held.sources))
+
+    scores, hypotheses = translator.evaluate(held.sources, held.references, beam=1, progress=count)
     head = best_alignment_head(translator, gold.valid, gold.test) if gold else None
     measured = Measured(scores, held.sources, held.references, hypotheses)
     run.write_report(make_report(translator, run, measured, train_pairs=pairs, alignment=head))
