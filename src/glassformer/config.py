@@ -10,7 +10,7 @@ import difflib
 import json
 import tomllib
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -163,29 +163,48 @@ def help_of(kind: type[Settings], name: str) -> str:
     return next(field.description or "" for path, field in walk(kind) if path == name)
 
 
-def to_toml(settings: Settings, *, comments: bool = False) -> str:
-    """The settings as TOML; with `comments`, each with its help text, as a recipe to start from."""
-    return "\n".join(_toml_lines(settings, "", comments)).strip() + "\n"
+Show = Callable[[str, Any, FieldInfo], Iterator[str]]  # dotted name, value, field -> lines
 
 
-def _toml_lines(settings: Settings, prefix: str, comments: bool) -> Iterator[str]:
+def to_toml(settings: Settings) -> str:
+    """The settings as TOML, every value in full."""
+
+    def show(name: str, value: Any, _: FieldInfo) -> Iterator[str]:
+        if value is not None:
+            yield f"{name.rpartition('.')[2]} = {toml_literal(value)}"
+
+    return "\n".join(_toml_lines(settings, "", show)).strip() + "\n"
+
+
+def annotated_toml(settings: Settings, given: Mapping[str, Any]) -> str:
+    """A recipe to start from: each setting with its help; what is not `given` stands commented out at its default."""
+
+    def show(name: str, value: Any, field: FieldInfo) -> Iterator[str]:
+        if field.description:
+            yield f"# {field.description}"
+        mark = "" if _is_given(given, name) else "# "
+        yield f"{mark}{name.rpartition('.')[2]} = {'' if value is None else toml_literal(value)}".rstrip()
+
+    return "\n".join(_toml_lines(settings, "", show)).strip() + "\n"
+
+
+def _is_given(tree: Any, name: str) -> bool:
+    for part in name.split("."):
+        if not isinstance(tree, Mapping) or part not in tree:
+            return False
+        tree = tree[part]
+    return True
+
+
+def _toml_lines(settings: Settings, prefix: str, show: Show) -> Iterator[str]:
     values = [(name, getattr(settings, name), field) for name, field in type(settings).model_fields.items()]
     for name, value, field in values:
         if not isinstance(value, Settings):
-            yield from _toml_value(name, value, field, comments)
+            yield from show(prefix + name, value, field)
     for name, value, _ in values:
         if isinstance(value, Settings):
             yield f"\n[{prefix}{name}]"
-            yield from _toml_lines(value, f"{prefix}{name}.", comments)
-
-
-def _toml_value(name: str, value: Any, field: FieldInfo, comments: bool) -> Iterator[str]:
-    if comments and field.description:
-        yield f"# {field.description}"
-    if value is not None:
-        yield f"{name} = {toml_literal(value)}"
-    elif comments:
-        yield f"# {name} ="
+            yield from _toml_lines(value, f"{prefix}{name}.", show)
 
 
 def toml_literal(value: Any) -> str:

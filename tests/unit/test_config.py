@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from glassformer.config import (
     Settings,
+    annotated_toml,
     apply_assignments,
     help_of,
     merge,
@@ -261,13 +262,20 @@ def test_toml_without_comments_holds_values_only() -> None:
     )
 
 
-def test_a_recipe_with_comments_carries_each_help_text_above_its_setting() -> None:
-    lines = to_toml(Recipe(), comments=True).splitlines()
+def test_an_annotated_recipe_carries_each_help_text_above_its_setting() -> None:
+    lines = annotated_toml(Recipe(), {}).splitlines()
     for name, field in walk(Recipe):
         place = lines.index(f"# {field.description}")
-        assert lines[place + 1].removeprefix("# ").startswith(name.rpartition(".")[2] + " =")
+        assert lines[place + 1].startswith(f"# {name.rpartition('.')[2]} =")
     assert "# home =" in lines
     assert validate(Recipe, tomllib.loads("\n".join(lines))) == Recipe()
+
+
+def test_an_annotated_recipe_leaves_what_was_given_in_force() -> None:
+    text = annotated_toml(Recipe(train=Train(lr=0.5)), {"train": {"lr": 0.5}})
+    assert "\nlr = 0.5\n" in text
+    assert "\n# fast = false\n" in text
+    assert tomllib.loads(text) == {"text": {}, "train": {"lr": 0.5, "schedule": {}}}
 
 
 ODD = [
@@ -285,7 +293,7 @@ ODD = [
 @pytest.mark.parametrize("text", ODD)
 def test_odd_strings_come_back_as_they_were(text: str) -> None:
     recipe = Recipe(name=text, text=Text(files=[text, "plain"], home=Path("a b") / "c"))
-    assert validate(Recipe, tomllib.loads(to_toml(recipe, comments=True))) == recipe
+    assert validate(Recipe, tomllib.loads(to_toml(recipe))) == recipe
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.floats(min_value=1e-300, max_value=1e300), st.booleans())

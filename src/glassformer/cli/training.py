@@ -74,9 +74,9 @@ def train(
 
 
 def recipe(set_: Setting = None) -> None:
-    """Print a recipe with every setting, its help and its default, to start from."""
-    from glassformer.config import to_toml
+    """Print a recipe to start from: every setting with its help; defaults are commented out."""
+    from glassformer.config import annotated_toml
     from glassformer.tasks.translation import TranslationRecipe
 
     tree = apply_assignments({}, set_ or [])
-    typer.echo(to_toml(validate(TranslationRecipe, tree), comments=True), nl=False)
+    typer.echo(annotated_toml(validate(TranslationRecipe, tree), tree), nl=False)
