@@ -51,6 +51,8 @@ def _bytes_of(path: Path) -> bytes:
         raise DataError(f"{path}: not readable. Check its permissions.") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise DataError(f"{path}: not a whole gzip file. Make or copy it again.") from None
+    except (OSError, ValueError) as error:  # below a file, a name too long or with a NUL in it, ...
+        raise DataError(f"{str(path)!r} cannot be read: {error}.") from None
 
 
 def _decode(line: bytes, path: Path, number: int) -> str:

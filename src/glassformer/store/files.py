@@ -17,22 +17,34 @@ from torch import Tensor
 from glassformer.errors import RunError
 
 MANIFEST = "manifest.json"
+TEMPORARY = ".*.tmp"  # left behind only by a process that was killed
 FORMAT = 1
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces `path` in one step; a crash leaves the old file or the new one, never a half."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_through(temporary, content)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise RunError(f"{path}: cannot be written ({error.strerror}). What stood there before is unchanged.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def temporary_name(path: Path) -> Path:
+    """What `path` is called until it is whole; TEMPORARY matches it."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Writes a file all the way to the disk."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
@@ -40,23 +52,26 @@ def sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be flushed to the disk ({error.strerror}). Check the disk.") from None
     finally:
         os.close(handle)
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, about: Mapping[str, Any]) -> None:
     """A new folder with these files and their manifest, complete from the moment it has its name."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
-        for name, content in files.items():
-            write_atomically(temporary / name, content)
-        write_atomically(temporary / MANIFEST, manifest_of(files, about=about))
+        for name, content in {**files, MANIFEST: manifest_of(files, about=about)}.items():
+            write_through(temporary / name, content)
+        sync_folder(temporary)
         temporary.replace(path)
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
         raise RunError(f"{path}: cannot be written ({error.strerror}). Earlier checkpoints are unchanged.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     sync_folder(path.parent)
 
 
@@ -72,13 +87,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         got = manifest.get("format") if isinstance(manifest, dict) else manifest
         raise RunError(f"{folder / MANIFEST}: format {got!r}; this version reads format {FORMAT}. Update glassformer.")
+    entries = manifest.get("files")
+    if not isinstance(entries, dict) or not all(_is_entry(entry) for entry in entries.values()):
+        raise RunError(f"{folder / MANIFEST}: no sha256 of each file in it. It is damaged; restore it from a copy.")
     return manifest
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("sha256"), str) and isinstance(entry.get("bytes"), int)
 
 
 def read_checked(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
     """A file's bytes, refused where they are not those that were written."""
     content = read_bytes(folder / name)
-    entry = manifest.get("files", {}).get(name)
+    entry = manifest["files"].get(name)
     if entry is None:
         raise RunError(f"{folder / name} is not in the manifest beside it: it does not belong to this folder.")
     if sha256(content) != entry["sha256"]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from torch import Tensor
 
@@ -27,6 +28,7 @@ from glassformer.store import files
 
 WEIGHTS, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
 CONFIG, METRICS, REPORT = "config.toml", "metrics.jsonl", "report.html"
+LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,21 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        return (self.path / WEIGHTS).is_file()
+        """Whether nothing is left to do: the checkpoints go last."""
+        return self.has(WEIGHTS) and not self._checkpoints.exists()
 
     @property
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, in rising order."""
-        names = (path.name for path in self.path.glob("checkpoints/step-*"))
-        return sorted(int(name.removeprefix("step-")) for name in names)
+        names = (path.name.removeprefix("step-") for path in self._checkpoints.glob("step-*"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.path / "checkpoints"
 
     def config_text(self) -> str:
-        return files.read_bytes(self.path / CONFIG).decode("utf-8")
+        return self.text(CONFIG).decode("utf-8")
 
     def describe_missing(self) -> str:
         """Why this is no run, and how to make one."""
@@ -77,35 +84,54 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Holds the folder for one training at a time; the system frees it even after a crash."""
+        """Holds the folder for one training at a time; the system frees it even after a crash.
+
+        If no run was begun while it was held, what was made for the lock goes again.
+        """
+        made = [path for path in (self.path / LOCK, self.path, *self.path.parents) if not path.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            handle = (self.path / ".lock").open("w")
+            handle = (self.path / LOCK).open("a")
         except OSError as error:
             raise RunError(
                 f"{self.path}: cannot be made or written ({error.strerror}). Choose another --out."
             ) from None
         with handle:
+            if not _held(handle):
+                raise RunError(f"{self.path} is in use by another training. Wait, or choose another --out.")
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RunError(f"{self.path} is in use by another training. Wait, or choose another --out.") from None
-            yield
+                if self.exists:
+                    self.sweep()
+                yield
+            finally:
+                if not self.exists:
+                    _remove_empty(made)
 
     def begin(self, *, config: str, texts: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
         """Writes what is known before the first step. A folder with other things in it is refused."""
-        foreign = [path.name for path in self.path.glob("*") if path.name != ".lock"]
-        if foreign:
+        if foreign := self._foreign():
             raise RunError(
-                f"{self.path} is not empty and not a run (it has {', '.join(sorted(foreign)[:3])}). "
+                f"{self.path} is not empty and not a run (it has {', '.join(foreign[:3])}). "
                 "Choose another --out; nothing was changed."
             )
+        self.sweep()
         content = {**texts, CONFIG: config.encode()}
-        for name, text in content.items():
-            if name != CONFIG:
-                files.write_atomically(self.path / name, text)
-        self._write_manifest(content, about)
-        files.write_atomically(self.path / CONFIG, content[CONFIG])  # last: from here on this is a run
+        self._write_manifest(content, about)  # first: it tells what of this is ours, should we be cut off
+        for name, text in content.items():  # config.toml comes last: from there on this is a run
+            files.write_atomically(self.path / name, text)
+
+    def _foreign(self) -> list[str]:
+        """What stands here and is not left from a beginning of ours that was cut off."""
+        own = {LOCK}
+        with suppress(RunError):
+            own |= {files.MANIFEST, *files.read_manifest(self.path)["files"]}
+        paths = (path for path in self.path.iterdir() if not path.match(files.TEMPORARY))
+        return sorted(path.name for path in paths if path.name not in own)
+
+    def sweep(self) -> None:
+        """Removes what a killed process left half written. Only who holds the lock may do this."""
+        for left in [*self.path.glob(files.TEMPORARY), *self._checkpoints.glob(files.TEMPORARY)]:
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def _write_manifest(self, content: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
         files.write_atomically(self.path / files.MANIFEST, files.manifest_of(content, about=about))
@@ -126,7 +152,7 @@ class RunFolder:
                 shutil.rmtree(self._step_folder(step))
 
     def _step_folder(self, step: int) -> Path:
-        return self.path / "checkpoints" / f"step-{step:08d}"
+        return self._checkpoints / f"step-{step:08d}"
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
         with (self.path / METRICS).open("a", encoding="utf-8") as file:
@@ -143,14 +169,20 @@ class RunFolder:
         return self.path / REPORT
 
     def finish(self, weights: Mapping[str, Tensor], *, about: Mapping[str, Any]) -> None:
-        """Puts the chosen weights in place with a manifest of all, then removes the checkpoints."""
+        """Puts the chosen weights in place, with a manifest of all."""
         packed = files.pack_tensors(weights)
         begun = files.read_manifest(self.path)
-        content = {name: files.read_checked(self.path, name, begun) for name in begun["files"]}
+        content = {name: files.read_checked(self.path, name, begun) for name in begun["files"] if name != WEIGHTS}
         content[WEIGHTS] = packed
         self._write_manifest(content, {**self.about(), **about})
         files.write_atomically(self.path / WEIGHTS, packed)
-        shutil.rmtree(self.path / "checkpoints", ignore_errors=True)
+
+    def drop_checkpoints(self) -> None:
+        """The end of a run: from here on it is finished. One rename, so that no half of them is ever seen."""
+        if self._checkpoints.exists():
+            doomed = files.temporary_name(self._checkpoints)
+            self._checkpoints.replace(doomed)
+            shutil.rmtree(doomed)
 
     # Reading
 
@@ -189,7 +221,7 @@ class RunFolder:
     def weights(self) -> tuple[dict[str, Tensor], str]:
         """The weights to use and where they come from: the chosen ones, or the latest checkpoint's while training."""
         folder, origin = self.path, "finished training"
-        if not self.finished:
+        if not self.has(WEIGHTS):
             if not self.steps:
                 raise RunError(
                     f"{self.path} has no weights yet: training has not reached its first checkpoint. "
@@ -198,3 +230,19 @@ class RunFolder:
             folder, origin = self._step_folder(self.steps[-1]), f"checkpoint at step {self.steps[-1]:,}"
         content = files.read_checked(folder, WEIGHTS, files.read_manifest(folder))
         return files.unpack_tensors(content, origin=str(folder / WEIGHTS)), origin
+
+
+def _held(handle: TextIO) -> bool:
+    """Tries to lock the file. One that was removed meanwhile, when its holder gave up, holds nobody off."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return os.fstat(handle.fileno()).st_nlink > 0
+
+
+def _remove_empty(paths: Sequence[Path]) -> None:
+    """Removes the lock's file and the folders made for it, innermost first, as far as nothing else stands in them."""
+    with suppress(OSError):
+        for path in paths:
+            path.unlink() if path.name == LOCK else path.rmdir()
