@@ -224,6 +224,12 @@ _THINGS = tuple([
     "eat", "drink", "cook", "bake", "buy", "sell", "read", "write", "look_for", "find", "lose", "draw", "learn",
     "need", "repair", "order", "forget",
 ])  # fmt: skip
+# What one can count of a verb's objects: nobody asks which milk, or how many, someone drinks.
+_COUNTED = {
+    verb: nouns
+    for verb in (name.replace("_", " ") for name in _THINGS)
+    if (nouns := [noun for noun in VERBS[verb].objects if not noun.mass and "kin" not in noun.kinds])
+}
 _PEOPLE = tuple([
     "see", "visit", "meet", "invite", "call", "ask", "pick_up", "greet", "look_for", "know",
     "photograph",
@@ -266,12 +272,13 @@ dative_question = object_question("who", "wem", "dative", _SERVED)
 
 def noun_question(draw: Draw, name: str) -> Draft:
     """How many eggs did you buy? / Wie viele Eier hast du gekauft? Which book ...? / Welches Buch ...?"""
-    verb = VERBS[draw.one(_THINGS).replace("_", " ")]
+    counted = draw.one(tuple(_COUNTED))
+    verb = VERBS[counted]
     tense = "past" if draw.chance(0.6) or verb.flags & {"point"} else "present"
     clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
     clause.place = None
     _forget_object(draw, clause, "accusative")
-    noun = draw.fresh([noun for noun in verb.objects if not noun.mass and "kin" not in noun.kinds] or [NOUNS["book"]])
+    noun = draw.fresh(_COUNTED[counted])
     draw.pairs.append((verb.name, noun.english))
     key = draw.key()
     if draw.chance(0.5):
