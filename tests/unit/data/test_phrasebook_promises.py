@@ -245,10 +245,7 @@ def test_sentence_joins_punctuation() -> None:
     assert sentence([Token("er"), Token("kam"), Token(","), Token("sah"), Token(".")]) == "Er kam, sah."
 
 
-@pytest.mark.parametrize("construction", ["which-question", "perfect", "modal"])
-def test_every_direct_object_suits_its_verb(construction: str) -> None:
+def test_one_asks_only_for_objects_that_suit_the_verb() -> None:
     objects = {(verb.name, noun.english) for verb in VERBS.values() for noun in verb.objects}
-    receivers = {verb.name for verb in VERBS.values() if verb.frame in ("double", "to")}
     random = Random(11)
-    found = {pair for _ in range(1_000) for pair in draft_of(construction, random).pairs if pair[0] not in receivers}
-    assert found <= objects
+    assert {pair for _ in range(2_000) for pair in draft_of("which-question", random).pairs} <= objects
