@@ -41,7 +41,7 @@ def choose_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()  # must hold numbers, which "meta" does not
     except (RuntimeError, AssertionError, NotImplementedError):
         raise SettingsError(f"train.device = {name!r} is not on this machine. Allowed: auto, cpu, cuda, mps.") from None
     return device
