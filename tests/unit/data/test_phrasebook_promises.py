@@ -249,3 +249,9 @@ def test_one_asks_only_for_objects_that_suit_the_verb() -> None:
     objects = {(verb.name, noun.english) for verb in VERBS.values() for noun in verb.objects}
     random = Random(11)
     assert {pair for _ in range(2_000) for pair in draft_of("which-question", random).pairs} <= objects
+
+
+def test_every_word_form_to_test_with_is_frequent_in_training(book: Phrasebook) -> None:
+    for side in (lambda phrase: phrase.source, lambda phrase: phrase.references[0]):
+        seen = Counter(word for phrase in book.train for word in words(side(phrase)))
+        assert min(seen[word] for phrase in book.valid + book.test for word in words(side(phrase))) >= 20

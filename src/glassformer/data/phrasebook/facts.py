@@ -115,7 +115,7 @@ def existence(draw: Draw, name: str) -> Draft:
     """There are two museums in the city. / Es gibt zwei Museen in der Stadt."""
     key, verb = draw.key(), VERB
     past = draw.chance(0.3)
-    place = draw.fresh(nouns_of("city village street"))
+    place = draw.fresh(_WHERE)
     noun = draw.fresh(_SIGHTS)
     determiner, plural = draw.one((("a", False), ("no", False), ("number", True), ("many", True), ("no", True)))
     thing = NounPhrase(draw.key(), noun, determiner, plural, count=draw.number(2, 12))
@@ -135,6 +135,7 @@ def existence(draw: Draw, name: str) -> Draft:
     return draft(draw, name, source, render)
 
 
+_WHERE = nouns_of("city village street -square")
 _SIGHTS = nouns_of("hotel restaurant museum school church theatre cinema library hospital shop park castle market bank")
 
 

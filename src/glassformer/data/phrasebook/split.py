@@ -3,7 +3,8 @@
 Held out are combinations, not sentences: pairs of a verb and its object ("repair", "radio") and pairs of a
 construction and a lemma ("weil-clause", "repair"). Whether a combination is held out is a function of its
 letters alone. Training sentences hold none; each sentence to validate or test with holds at least one, while
-each of its words and its construction are frequent in training: what is new is how they come together.
+its construction, its lemmas and every word form on both sides occur at least `MINIMUM` times in training: what
+is new is how they come together.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from random import Random
+from typing import TypeVar
 
 from glassformer.data.phrasebook import constructions as simple
 from glassformer.data.phrasebook import facts, sentences
+from glassformer.data.phrasebook.aligned import words
 from glassformer.data.phrasebook.documents import DOCUMENT_PAIRS, DOCUMENT_SENTENCES
 from glassformer.data.phrasebook.nouns import NOUNS
 from glassformer.data.phrasebook.phrase import Draft, Phrase
@@ -24,6 +28,7 @@ from glassformer.data.phrasebook.sampling import Draw
 from glassformer.data.phrasebook.verbs import VERBS
 from glassformer.errors import DataError
 
+T = TypeVar("T")
 Combination = tuple[str, str, str]
 Progress = Callable[[int, int], None]  # phrases drawn so far, and in all
 MINIMUM = 20  # how often each part of a test sentence occurs in training
@@ -95,6 +100,8 @@ for _entry in VERBS.values():
 _ESSENTIAL = frozenset(
     ["be", "have", "know", "like", "cost", "belong to", "put", "lie", "stand", "time", "money", "rain", "snow"]
 )
+# Constructions in which a noun decides the German verb (a glass is "gestellt", a book "gelegt"): each must be seen.
+_LEXICAL = frozenset(["placement"])
 _CONTENT = (frozenset(NOUNS) | {verb.name for verb in VERBS.values()}) - _ESSENTIAL
 _DOCUMENT_LEMMAS = frozenset((phrase.construction, lemma) for phrase in DOCUMENT_SENTENCES for lemma in phrase.lemmas)
 
@@ -123,7 +130,7 @@ def held_out(combination: Combination) -> bool:
     if kind == "pair":
         if len(_OBJECTS.get(first, ())) < _FEW or (first, second) in DOCUMENT_PAIRS:
             return False
-    elif (first, second) in _DOCUMENT_LEMMAS:
+    elif first in _LEXICAL or (first, second) in _DOCUMENT_LEMMAS:
         return False
     share = zlib.crc32("|".join(combination).encode()) % 1000
     return share < (_PAIR_RATE if kind == "pair" else _LEMMA_RATE)
@@ -159,11 +166,12 @@ def phrasebook(
     held: dict[Combination, bool] = {}
     told = None if progress is None else partial(_tell, progress, seen, total)
     learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held), told)
-    frequent = _frequent(learned)
+    parts, forms = _frequent(_parts(phrase) for phrase in learned), _frequent(_forms(phrase) for phrase in learned)
 
     def testable(draft: Draft) -> bool:
-        parts = (draft.construction, *draft.lemmas)
-        return _is_new(draft, held) and all(part in frequent for part in parts)
+        if not _is_new(draft, held) or not parts.issuperset((draft.construction, *draft.lemmas)):
+            return False
+        return forms.issuperset(_forms(draft.phrase()))
 
     fresh = _distinct(random, valid + test, seen, testable, told)
     return Phrasebook(learned, fresh[:valid], fresh[valid:])
@@ -178,11 +186,18 @@ def _is_new(draft: Draft, held: dict[Combination, bool]) -> bool:
     return False
 
 
-def _frequent(phrases: list[Phrase]) -> set[str]:
-    counts: Counter[str] = Counter()
-    for phrase in phrases:
-        counts.update(phrase.lemmas)
-        counts[phrase.construction] += 1
+def _parts(phrase: Phrase) -> Iterable[str]:
+    return (phrase.construction, *phrase.lemmas)
+
+
+def _forms(phrase: Phrase) -> Iterable[tuple[str, str]]:
+    """The word forms of both sides, as a model sees them: capitals count."""
+    yield from (("source", word) for word in words(phrase.source))
+    yield from (("target", word) for word in words(phrase.references[0]))
+
+
+def _frequent(parts: Iterable[Iterable[T]]) -> set[T]:
+    counts = Counter(chain.from_iterable(parts))
     return {part for part, count in counts.items() if count >= MINIMUM}
 
 
