@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -64,7 +65,7 @@ class TrainingDisplay:
 
     def on_stage(self, text: str) -> None:
         self.end_count()
-        self.console.print(f"[dim]·[/dim] {text}")
+        self.console.print(f"[dim]·[/dim] {escape(text)}")
 
     def on_count(self, done: int, total: int) -> None:
         if self.counted is None:
@@ -114,7 +115,7 @@ class TrainingDisplay:
             self.console.print(f"Stopped at step {progress.step:,} and saved. The same command goes on from there.")
         elif progress.stopped != "finished before":
             self.console.print(f"Done ({progress.stopped}); the weights of step {progress.best_step:,} were the best.")
-        self.console.print(f'Try:  glassformer translate {self.out} "..."')
+        self.console.print(escape(f'Try:  glassformer translate {self.out} "..."'))
 
 
 def _smooth(before: float | None, now: float) -> float:

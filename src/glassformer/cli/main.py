@@ -60,3 +60,6 @@ def main() -> None:
         # The reader has left (`| head`). Point stdout elsewhere so that closing it does not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        typer.echo(f"glassformer: {error.filename or 'reading or writing'}: {error.strerror}", err=True)
+        sys.exit(2)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.outputs import check_new_file
 from glassformer.errors import DataError
 
 if TYPE_CHECKING:
@@ -136,8 +137,8 @@ def evaluate(
     device: Device = "cpu",
 ) -> None:
     """Measure a run on sentences it has not seen: BLEU, chrF and exact match, with 95% intervals."""
-    if output is not None and output.exists():
-        raise DataError(f"{output} exists already. Name a new file, or remove it first.")
+    if output is not None:
+        check_new_file(output)
     sources, references = evaluation_set(files or [], corpus)
     translator = load_noting(run, device)
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from glassformer.cli.outputs import check_new_file
 from glassformer.config import help_of
-from glassformer.errors import TokenizerError
 from glassformer.text.settings import TextSettings
 
 tokenizer = typer.Typer(
@@ -40,8 +40,7 @@ def train(
     """Learn a vocabulary from text files."""
     from glassformer.text import lines_of, train_tokenizer
 
-    if out.exists():
-        raise TokenizerError(f"{out} exists already. Name a new file, or remove it first.")
+    check_new_file(out)
     made = train_tokenizer(
         kind, lines_of(files), vocab_size=vocab_size, lowercase=lowercase, normalization=normalization
     )

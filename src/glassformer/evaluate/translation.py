@@ -16,13 +16,27 @@ from glassformer.evaluate.score import Score
 RESAMPLES = 1000
 
 
+class PlainBLEU(BLEU):
+    """sacreBLEU's bootstrap counts in numpy's float32; where some draws score a plain 0.0, its mean of both fails."""
+
+    def _compute_score_from_stats(self, stats: Any) -> Any:
+        return super()._compute_score_from_stats([int(count) for count in stats])
+
+
+class PlainCHRF(CHRF):
+    """See PlainBLEU."""
+
+    def _compute_score_from_stats(self, stats: Any) -> Any:
+        return super()._compute_score_from_stats([int(count) for count in stats])
+
+
 def corpus_scores(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES
 ) -> list[Score]:
     """BLEU, chrF and exact match of all sentences; each sentence may have several references."""
     _check(hypotheses, references)
     streams = reference_streams(references)
-    metrics = [("BLEU", BLEU()), ("chrF", CHRF())]
+    metrics = [("BLEU", PlainBLEU()), ("chrF", PlainCHRF())]
     scores = [_corpus_score(name, metric, hypotheses, streams, resamples) for name, metric in metrics]
     return [*scores, exact_match(hypotheses, references, resamples=resamples)]
 
@@ -56,8 +70,8 @@ def _corpus_score(name: str, metric: Metric, hypotheses: Sequence[str], streams:
     """sacreBLEU's own bootstrap: `resamples` draws of the sentences with replacement."""
     result = metric.corpus_score(hypotheses, streams, n_bootstrap=resamples)
     mean, half = getattr(result, "_mean", result.score), getattr(result, "_ci", 0.0)
-    signature = str(metric.get_signature())
-    return Score(name, float(result.score), float(mean - half), float(mean + half), signature, len(hypotheses))
+    low, high = max(0.0, mean - half), min(100.0, mean + half)
+    return Score(name, result.score, low, high, str(metric.get_signature()), len(hypotheses))
 
 
 def exact_match(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES) -> Score:

@@ -109,24 +109,25 @@ class RunFolder:
 
     def begin(self, *, config: str, texts: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
         """Writes what is known before the first step. A folder with other things in it is refused."""
-        if foreign := self._foreign():
-            raise RunError(
-                f"{self.path} is not empty and not a run (it has {', '.join(foreign[:3])}). "
-                "Choose another --out; nothing was changed."
-            )
+        self.refuse_foreign()
         self.sweep()
         content = {**texts, CONFIG: config.encode()}
         self._write_manifest(content, about)  # first: it tells what of this is ours, should we be cut off
         for name, text in content.items():  # config.toml comes last: from there on this is a run
             files.write_atomically(self.path / name, text)
 
-    def _foreign(self) -> list[str]:
-        """What stands here and is not left from a beginning of ours that was cut off."""
+    def refuse_foreign(self) -> None:
+        """An error if something stands here that is not left from a beginning of ours that was cut off."""
         own = {LOCK}
         with suppress(RunError):
             own |= {files.MANIFEST, *files.read_manifest(self.path)["files"]}
         paths = (path for path in self.path.iterdir() if not path.match(files.TEMPORARY))
-        return sorted(path.name for path in paths if path.name not in own)
+        foreign = sorted(path.name for path in paths if path.name not in own)
+        if foreign:
+            raise RunError(
+                f"{self.path} is not empty and not a run (it has {', '.join(foreign[:3])}). "
+                "Choose another --out; nothing was changed."
+            )
 
     def sweep(self) -> None:
         """Removes what a killed process left half written. Only who holds the lock may do this."""

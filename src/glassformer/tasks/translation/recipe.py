@@ -42,6 +42,15 @@ class TranslationRecipe(Settings):
             raise ValueError("model.tied = 'all' needs text.shared = true; with two vocabularies: output or none")
         return self
 
+    @model_validator(mode="after")
+    def _positions_for_all(self) -> TranslationRecipe:
+        if self.model.positions == "learned" and self.data.max_tokens >= self.model.max_length:
+            raise ValueError(
+                f"learned positions need model.max_length > data.max_tokens; they are {self.model.max_length} and "
+                f"{self.data.max_tokens}"
+            )
+        return self
+
 
 def read_recipe(run: RunFolder) -> TranslationRecipe:
     """The resolved settings of a run."""

@@ -113,7 +113,7 @@ def position_table(translator: Translator) -> list[list[float]]:
     if not isinstance(positions, FixedPositions | LearnedPositions):
         return []
     with torch.inference_mode():
-        table: list[list[float]] = positions(POSITIONS).tolist()
+        table: list[list[float]] = positions(min(POSITIONS, translator.longest or POSITIONS)).tolist()
     return table
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from glassformer import __version__
-from glassformer.config import to_toml, walk
+from glassformer.config import to_toml, validate, walk
 from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
 from glassformer.data.pairs import Corpus, all_sides, hold_out, read_aligned, read_pair_files, read_tsv
 from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
@@ -87,7 +87,7 @@ def train_translator(
     watcher: TrainingWatcher | None = None,
 ) -> Progress:
     """Trains by the recipe into the folder `out`; goes on where an earlier, stopped training of it stood."""
-    recipe = TranslationRecipe.model_validate(recipe)
+    recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     run = RunFolder(_folder(recipe, out))
     watcher = watcher or Silent()
     with run.lock():
@@ -96,6 +96,8 @@ def train_translator(
                 f"{run.path} is finished already; nothing to do. For another training choose another --out."
             )
             return Progress(stopped="finished before", step=read_recipe(run).train.steps or 0)
+        if not run.exists:
+            run.refuse_foreign()
         return _train_locked(recipe, run, watcher)
 
 
@@ -117,8 +119,8 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     pairs = encode(corpora.train, source, target, most=recipe.data.max_tokens, watcher=watcher)
     recipe = resolve(recipe, pairs, device)
     about = {"data": {"train": corpora.train.fingerprint(), "valid": corpora.valid.corpus().fingerprint()}}
-    open_run(run, recipe, source, target, about)
     job = make_job(recipe, run, source, target, pairs, corpora.valid, device, watcher)
+    open_run(run, recipe, source, target, about)
     parameters = sum(p.numel() for p in job.model.parameters())
     watcher.on_plan(recipe, parameters=parameters, resumed_at=run.steps[-1] if run.steps else 0)
     progress = train_loop(job)
@@ -212,8 +214,7 @@ def open_run(
 ) -> None:
     """Starts the folder, or makes sure that the one there is of the same recipe and the same data."""
     if run.exists:
-        same_recipe(recipe, read_recipe(run), run)
-        same_data(run, about)
+        refuse_changes(run, [*changed_settings(recipe, read_recipe(run)), *changed_data(run, about)])
         return
     texts = {SHARED: source} if source is target else {SOURCE: source, TARGET: target}
     run.begin(
@@ -223,18 +224,18 @@ def open_run(
     )
 
 
-def same_recipe(now: TranslationRecipe, then: TranslationRecipe, run: RunFolder) -> None:
-    """Going on with other settings would make a run that no recipe describes."""
-    changes = []
-    for name, _ in walk(TranslationRecipe):
-        old, new = (_value(recipe, name) for recipe in (then, now))
-        if old != new and name != "out":
-            changes.append(f"{name} was {old!r}, now {new!r}")
+def refuse_changes(run: RunFolder, changes: Sequence[str]) -> None:
+    """Going on with other settings or sentences would make a run that no recipe describes."""
     if changes:
         raise RunError(
-            f"{run.path} was started with other settings: {'; '.join(changes)}. "
-            "Give the same ones to go on, or another --out for a new run."
+            f"{run.path} was started otherwise: {'; '.join(changes)}. "
+            "Give the same settings and sentences to go on, or another --out for a new run."
         )
+
+
+def changed_settings(now: TranslationRecipe, then: TranslationRecipe) -> list[str]:
+    values = ((name, _value(then, name), _value(now, name)) for name, _ in walk(TranslationRecipe) if name != "out")
+    return [f"{name} was {old!r}, now {new!r}" for name, old, new in values if old != new]
 
 
 def _value(settings: Any, name: str) -> Any:
@@ -243,14 +244,10 @@ def _value(settings: Any, name: str) -> Any:
     return settings
 
 
-def same_data(run: RunFolder, about: Mapping[str, Any]) -> None:
+def changed_data(run: RunFolder, about: Mapping[str, Any]) -> list[str]:
     begun = run.about().get("data", {})
     changed = [part for part, fingerprint in about["data"].items() if begun.get(part) != fingerprint]
-    if changed:
-        raise RunError(
-            f"{run.path} was started with other sentences ({' and '.join(changed)} changed since). "
-            "Restore the files to go on, or choose another --out for a new run."
-        )
+    return [f"the {part} sentences have changed" for part in changed]
 
 
 def make_job(
@@ -267,6 +264,7 @@ def make_job(
     torch.manual_seed(recipe.train.seed)
     model = Transformer(recipe.model, source_vocabulary=len(source), target_vocabulary=len(target)).to(device)
     translator = Translator(model, source, target, recipe)
+    check_positions(translator, held)
     held_pairs = encode(held.corpus(), source, target, most=10 * recipe.data.max_tokens, watcher=watcher)
     return Job(
         model=model,
@@ -278,6 +276,20 @@ def make_job(
         watcher=watcher,
         device=device,
     )
+
+
+def check_positions(translator: Translator, held: Held) -> None:
+    """A held-out sentence that the model has no positions for would end the training at its first validation."""
+    if translator.longest is None:
+        return
+    sides = (translator.source, held.sources), (translator.target, [options[0] for options in held.references])
+    for tokenizer, texts in sides:
+        needed, text = max((len(row) + 1, text) for row, text in zip(tokenizer.encode_batch(texts), texts, strict=True))
+        if needed > translator.longest:
+            raise DataError(
+                f"model.max_length = {translator.longest} is too small for a held-out sentence of {needed} tokens: "
+                f"{text[:40]!r}... Raise it, or take other positions than learned ones."
+            )
 
 
 def validate_translator(translator: Translator, pairs: EncodedPairs, sample: Held) -> dict[str, float]:

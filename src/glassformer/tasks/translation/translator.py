@@ -52,6 +52,12 @@ class Translator:
     def device(self) -> torch.device:
         return self.model.head.weight.device
 
+    @property
+    def longest(self) -> int | None:
+        """The most tokens, end mark included, that the model has positions for; None: there is no limit."""
+        model = self.recipe.model
+        return model.max_length if model.positions == "learned" else None
+
     @overload  # a str is also a sequence of str, but never meant as one
     def translate(self, texts: str, *, beam: int | None = None) -> str: ...  # type: ignore[overload-overlap]
     @overload
@@ -102,6 +108,8 @@ class Translator:
         settings, marks = self.recipe.decode, self.target_marks
         batch = source_batch(rows, self.source_marks).to(self.device)
         limits = (batch.source_lengths * settings.max_ratio + settings.max_extra).long()
+        if self.longest is not None:
+            limits = limits.clamp(max=self.longest - 1)
         self.model.eval()
         if beam == 1:
             found = greedy(self.model, batch, bos=marks.bos, eos=marks.eos, limits=limits, alpha=settings.alpha)

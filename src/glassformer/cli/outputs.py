@@ -1,0 +1,15 @@
+"""Files that a command writes: always new ones, and refused before the work rather than after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from glassformer.errors import SettingsError
+
+
+def check_new_file(path: Path) -> None:
+    """An error unless `path` can become a new file."""
+    if path.exists():
+        raise SettingsError(f"{path} exists already. Name a new file, or remove it first.")
+    if not path.parent.is_dir():
+        raise SettingsError(f"{path}: there is no folder {path.parent}. Make it first, or name another file.")
