@@ -103,8 +103,9 @@ def test_a_nano_model_learns_eight_pairs_by_heart(toy: Any, tmp_path: Path) -> N
     table = str(tmp_path / "eight.tsv")
     recipe = toy.recipe(
         data={"source": None, "target": None, "pairs": table, "valid": (table,)},
+        text={"kind": "bpe", "vocab_size": 300},
         model={"d": 32, "h": 4, "d_ff": 64, "dropout": 0.0},
-        train={"steps": 250, "batch_tokens": 1000, "valid_every": 125, "label_smoothing": 0.0, "warmup": 10},
+        train={"steps": 150, "batch_tokens": 1000, "valid_every": 75, "label_smoothing": 0.0, "warmup": 10},
     )
     gf.train_translator(recipe, tmp_path / "run")
     translator = gf.load(tmp_path / "run")
@@ -186,7 +187,7 @@ def test_training_on_the_phrasebook_measures_alignment_too(
     from glassformer.data.phrasebook import phrasebook
     from glassformer.tasks.translation import training
 
-    small = lambda **_: phrasebook(train=1500, valid=5, test=7)  # noqa: E731 (the real test part takes its time)
+    small = lambda **_: phrasebook(train=5000, valid=3, test=3)  # noqa: E731 (the real test part takes its time)
     monkeypatch.setattr(training, "phrasebook", small)
     recipe = toy.recipe(train={"steps": 2, "valid_every": 2}, text={"vocab_size": 500})
     recipe["data"] = {"corpus": "phrasebook"}

@@ -16,15 +16,8 @@ from glassformer.evaluate.score import Score
 RESAMPLES = 1000
 
 
-class PlainBLEU(BLEU):
-    """sacreBLEU's bootstrap counts in numpy's float32; where some draws score a plain 0.0, its mean of both fails."""
-
-    def _compute_score_from_stats(self, stats: Any) -> Any:
-        return super()._compute_score_from_stats([int(count) for count in stats])
-
-
 class PlainCHRF(CHRF):
-    """See PlainBLEU."""
+    """sacreBLEU's bootstrap counts in numpy's float32; where some draws score a plain 0.0, its mean of both fails."""
 
     def _compute_score_from_stats(self, stats: Any) -> Any:
         return super()._compute_score_from_stats([int(count) for count in stats])
@@ -36,7 +29,7 @@ def corpus_scores(
     """BLEU, chrF and exact match of all sentences; each sentence may have several references."""
     _check(hypotheses, references)
     streams = reference_streams(references)
-    metrics = [("BLEU", PlainBLEU()), ("chrF", PlainCHRF())]
+    metrics = [("BLEU", BLEU()), ("chrF", PlainCHRF())]
     scores = [_corpus_score(name, metric, hypotheses, streams, resamples) for name, metric in metrics]
     return [*scores, exact_match(hypotheses, references, resamples=resamples)]
 
