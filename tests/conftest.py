@@ -106,11 +106,17 @@ def toy(tmp_path: Path) -> Toy:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_toy(tmp_path_factory: pytest.TempPathFactory) -> Toy:
+    """The same for tests that only read its files."""
+    return write_toy(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="session")
+def trained(shared_toy: Toy) -> Path:
     """A finished run. Only to be read; `run_copy` is for tests that change it."""
     from glassformer import train_translator
 
-    toy = write_toy(tmp_path_factory.mktemp("toy"))
+    toy = shared_toy
     train_translator(toy.recipe(train={"steps": 40, "valid_every": 20}), toy.folder / "run")
     return toy.folder / "run"
 
