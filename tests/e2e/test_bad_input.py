@@ -270,3 +270,13 @@ def test_an_argument_that_is_no_text_is_refused(trained: Path, command: Callable
     outcome = command("translate", trained, "a\udcffb")
     assert outcome.code == 2
     assert "surrogate" in outcome.err
+
+
+def test_a_file_name_that_is_no_text_is_refused(toy: Any, command: Callable[..., Any]) -> None:
+    """It could not be written into the run's settings."""
+    odd = toy.source.rename(toy.folder / "\udcff.en")
+    outcome = command("train", "--source", odd, "--target", toy.target, "--valid", odd, toy.target,
+                      "--set", "text.kind=word", "--out", toy.folder / "run")  # fmt: skip
+    assert outcome.code == 2
+    assert "is not text, since its bytes are not UTF-8: rename the file" in outcome.err
+    assert not (toy.folder / "run").exists()

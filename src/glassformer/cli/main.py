@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -49,17 +50,19 @@ def main() -> None:
     # OpenMP's threads spin while they wait for each other. With anything else running on the machine that made
     # training up to 8 times slower; a short spin costs nothing measurable on an idle one. Read when torch is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    speak_utf8()
     try:
-        app()
+        app()  # sees to Ctrl-C and to a reader that leaves early (`| head`) by itself
     except GlassformerError as error:
         typer.echo(f"glassformer: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader has left (`| head`). Point stdout elsewhere so that closing it does not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
         typer.echo(f"glassformer: {error.filename or 'reading or writing'}: {error.strerror}", err=True)
         sys.exit(2)
+
+
+def speak_utf8() -> None:
+    """Text comes out as it goes in, in UTF-8, whatever the locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
