@@ -1,0 +1,73 @@
+"""The small parts of the command line."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from glassformer.cli.demo import demo_recipe
+from glassformer.cli.outputs import check_new_file
+from glassformer.cli.running import evaluation_set, sentence_chunks, stdin_lines, translation_line
+from glassformer.config import validate
+from glassformer.errors import DataError, SettingsError
+from glassformer.tasks.translation import Translation, TranslationRecipe
+
+OPTION = Translation("zwei\nZeilen", -0.5, -1.0, ("zwei", "Zeilen"), True)
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_only_a_line_feed_ends_a_line_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, "a\u2028b\r\nc\x0cd\n\ne".encode())
+    assert list(stdin_lines()) == ["a\u2028b", "c\x0cd", "", "e"]
+
+
+def test_a_bad_byte_in_stdin_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, b"fine\nb\xe4d\n")
+    with pytest.raises(DataError, match="stdin, line 2, byte 2: not UTF-8"):
+        list(stdin_lines())
+
+
+def test_chunks_begin_small_and_lose_nothing(tmp_path: Path) -> None:
+    lines = [str(i) for i in range(2000)]
+    (tmp_path / "in").write_text("\n".join(lines))
+    chunks = list(sentence_chunks(None, tmp_path / "in"))
+    assert [len(chunk) for chunk in chunks[:4]] == [1, 2, 4, 8]
+    assert max(map(len, chunks)) == 512
+    assert [line for chunk in chunks for line in chunk] == lines
+
+
+def test_sentences_given_as_arguments_are_one_chunk() -> None:
+    assert list(sentence_chunks(["a", "b"], None)) == [["a", "b"]]
+
+
+def test_a_translation_is_one_line_whatever_is_in_it() -> None:
+    assert translation_line("x", 1, OPTION, n_best=1, as_json=False) == "zwei Zeilen"
+    assert translation_line("x", 2, OPTION, n_best=3, as_json=False) == "2\t-0.5000\tzwei Zeilen"
+    assert "\n" not in translation_line("x", 1, OPTION, n_best=1, as_json=True)
+
+
+def test_an_output_must_be_a_new_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
+    check_new_file(tmp_path / "new")
+    (tmp_path / "old").touch()
+    with pytest.raises(SettingsError, match="old exists already"):
+        check_new_file(tmp_path / "old")
+    with pytest.raises(SettingsError, match="there is no folder"):
+        check_new_file(tmp_path / "none" / "new")
+    with pytest.raises(SettingsError, match="there is no folder"):
+        check_new_file(tmp_path / "old" / "new")
+
+
+def test_the_demo_is_a_recipe_that_stands() -> None:
+    recipe = validate(TranslationRecipe, demo_recipe())
+    assert recipe.data.corpus == "phrasebook"
+
+
+def test_a_built_in_corpus_and_files_together_are_refused() -> None:
+    with pytest.raises(DataError, match="then no files"):
+        evaluation_set([Path("x")], "phrasebook")

@@ -1,0 +1,59 @@
+"""What a report shows of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import glassformer as gf
+from glassformer.store.run import RunFolder
+from glassformer.tasks.translation import Translator, report
+
+SOURCES = ["the dog eats bread.", "us"]
+
+
+@pytest.fixture(scope="module")
+def translator(trained: Path) -> Translator:
+    return gf.load(trained)
+
+
+@pytest.mark.parametrize(
+    ("sources", "shown"),
+    [
+        (["one two three", "one two three four", "a b c d e"], "one two three four"),
+        (["x " * 50, "shortest"], "shortest"),
+        ([" ".join("abcdefghi"), "a b c d"], " ".join("abcdefghi")),
+    ],
+)
+def test_the_sentence_opened_up_is_the_first_of_a_good_length_or_the_shortest(sources: list[str], shown: str) -> None:
+    assert report.shown_by_default(sources) == shown
+
+
+def test_samples_are_the_first_ones_right_or_wrong() -> None:
+    measured = report.Measured([], ["a", "b"], [("A", "AA"), ("B",)], ["AA", "x"])
+    assert [(one.source, one.exact) for one in report.samples(measured)] == [("a", True), ("b", False)]
+    many = report.Measured([], ["a"] * 99, [("A",)] * 99, ["A"] * 99)
+    assert len(report.samples(many)) == report.SAMPLES
+
+
+def test_the_facts_are_those_of_the_run(translator: Translator, trained: Path) -> None:
+    facts = report.facts(translator, RunFolder(trained), 60)
+    assert ("Layers", "1 encoder + 1 decoder, pre-norm") in facts["Model"]
+    assert ("Pairs", "60") in facts["Training"]
+    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    assert ("Parameters", f"{parameters:,}") in facts["Model"]
+
+
+def test_the_positions_shown_are_the_models_own(translator: Translator) -> None:
+    table = report.position_table(translator)
+    assert (len(table), len(table[0])) == (report.POSITIONS, 16)
+    assert table[0][:4] == [0.0, 1.0, 0.0, 1.0]  # sin 0, cos 0
+
+
+def test_a_report_of_given_sentences_is_a_page_with_them(translator: Translator, trained: Path) -> None:
+    scores, hypotheses = translator.evaluate(SOURCES, [("der Hund isst Brot.",), ("uns",)])
+    measured = report.Measured(scores, SOURCES, [("der Hund isst Brot.",), ("uns",)], hypotheses)
+    page = report.make_report(translator, RunFolder(trained), measured, sentence="his wife has <b>us</b>.")
+    assert "der Hund isst Brot." in page
+    assert "<b>us</b>" not in page  # what users write is text, never markup
