@@ -131,6 +131,8 @@ SETTINGS = {
     "vocabulary far too small": Bad(f"{OUT} --set text.vocab_size=3", "text.vocab_size"),
     "unknown device": Bad(f"{OUT} --set train.device=gpu", "train.device = 'gpu'"),
     "no threads": Bad(f"{OUT} --set train.threads=0", "train.threads"),
+    "seed too large": Bad(f"{OUT} --set train.seed=9223372036854775808", "train.seed"),
+    "seed below zero": Bad(f"{OUT} --set train.seed=-1", "train.seed"),
     "no steps": Bad(f"{OUT} --set train.steps=0", "train.steps"),
     "several problems": Bad(
         f"{OUT} --set train.lr=x --set model.d=0 --set foo.bar=1", ("3 problems", "train.lr", "model.d", "foo")

@@ -30,7 +30,9 @@ class TrainSettings(Settings):
     valid_sentences: int = Field(300, ge=1, description="Sentences translated at each validation, for BLEU.")
     best_by: Literal["bleu", "chrf", "loss"] = Field("bleu", description="What the best weights are chosen by.")
     patience: int = Field(8, ge=0, description="Stop after so many validations without a better one; 0: never.")
-    seed: int = Field(1, ge=0, description="Decides the first weights, the order of the data and the dropout.")
+    seed: int = Field(
+        1, ge=0, lt=2**63, description="Decides the first weights, the order of the data and the dropout."
+    )
     threads: int | None = Field(None, ge=1, description="CPU threads; all cores if open.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps. auto takes a GPU where there is one.")
     precision: Literal["fp32", "bf16"] = Field("fp32", description="bf16: autocast, for hardware that has it.")
