@@ -62,7 +62,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     translator = load(out)
     console.print("\n[bold]Ten sentences[/bold]")
     for source, target in zip(SENTENCES, translator.translate(SENTENCES), strict=True):
-        console.print(f"  {source:<42} {target}")
+        console.print(f"  {source}\n    [bold]{target}[/bold]")
     console.print(f"\n[bold]One of them opened up[/bold]: {OPENED}")
     console.print(explanation_view(translator.explain(OPENED)))
     show_scores(console, out)

@@ -48,6 +48,7 @@ class TrainingDisplay:
             TextColumn("left"),
             console=self.console,
             transient=True,
+            disable=not self.console.is_terminal,
         )
         self.counter = counting("  ")
         self.counted: TaskID | None = None
@@ -131,6 +132,7 @@ class SpeedColumn(ProgressColumn):
 
 def counting(what: str) -> Progress:
     """A bar for a known number of things, with rate and time left."""
+    console = stderr_console()
     return Progress(
         TextColumn(what),
         BarColumn(bar_width=24),
@@ -138,6 +140,7 @@ def counting(what: str) -> Progress:
         SpeedColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
-        console=stderr_console(),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
