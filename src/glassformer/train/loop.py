@@ -107,7 +107,8 @@ def advance(
     """One update, and its place in the books."""
     settings, began = job.settings, time.perf_counter()
     taken = [next(batches) for _ in range(settings.accumulate)]
-    job.model.train()
+    if not job.model.training:  # walking the whole tree at every step would cost 2 ms
+        job.model.train()
     seed_step(settings.seed, progress.step)
     report = train_step(
         job.model,
