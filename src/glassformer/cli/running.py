@@ -161,13 +161,16 @@ def evaluate(
 
 def evaluation_set(files: list[Path], corpus: str | None) -> tuple[list[str], list[tuple[str, ...]]]:
     """Sources and references from two files, one TSV, or a built-in corpus."""
+    from glassformer.cli.display import counting
     from glassformer.data.pairs import read_pair_files
     from glassformer.data.phrasebook import phrasebook
 
     if corpus is not None:
         if corpus != "phrasebook" or files:
             raise DataError(f"--corpus {corpus}: allowed is --corpus phrasebook, and then no files.")
-        test = phrasebook().test
+        with counting("drawing the phrasebook") as bar:
+            task = bar.add_task("", total=None)
+            test = phrasebook(progress=lambda done, total: bar.update(task, completed=done, total=total)).test
         return [phrase.source for phrase in test], [phrase.references for phrase in test]
     if len(files) not in (1, 2):
         raise DataError(f"Got {len(files)} files; give a source and a reference file, one TSV, or --corpus phrasebook.")
