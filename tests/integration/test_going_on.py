@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import glassformer as gf
 from glassformer.errors import RunError
@@ -155,6 +156,17 @@ def test_killed_at_any_write_it_is_still_the_same_run(
     assert_same_run(tmp_path / "uncut", tmp_path / "whole")
 
 
+def test_killed_just_before_its_end_a_run_is_measured_once(
+    recipe: dict[str, Any], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(RunFolder, "drop_checkpoints", lambda _: kill())
+        with pytest.raises(Killed):
+            gf.train_translator(recipe, tmp_path / "cut")
+    gf.train_translator(recipe, tmp_path / "cut")
+    assert_same_run(tmp_path / "cut", whole)
+
+
 def start(arguments: list[str]) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     command = [sys.executable, "-m", "glassformer", *arguments]
@@ -214,6 +226,22 @@ def test_going_on_with_another_setting_is_refused_by_its_name(
         gf.train_translator({**recipe, section: {**recipe[section], name: value}}, halted)
     assert told in str(caught.value)
     assert contents(halted) == before
+
+
+def test_one_vocabulary_instead_of_two_is_refused_before_a_model_is_made(toy: Any, tmp_path: Path) -> None:
+    apart = toy.recipe(text={"shared": False}, **STEPS)
+    gf.train_translator(apart, tmp_path / "run", watcher=interrupting(4, interrupt))
+    with pytest.raises(RunError, match=r"text\.shared was False, now True; model\.tied was 'output', now 'all'"):
+        gf.train_translator(toy.recipe(**STEPS), tmp_path / "run")
+
+
+def test_another_torch_than_the_one_that_began_is_told(
+    recipe: dict[str, Any], halted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = Watching()
+    monkeypatch.setattr(torch, "__version__", "9.9")
+    gf.train_translator(recipe, halted, watcher=watcher)
+    assert any("Begun with torch" in text and "now 9.9" in text for text in watcher.stages)
 
 
 def test_several_changes_are_told_at_once(recipe: dict[str, Any], halted: Path) -> None:

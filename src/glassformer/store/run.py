@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ class Checkpoint:
 
 
 class RunFolder:
-    """One run on disk. Nothing in it is ever half written."""
+    """One run on disk. Nothing in it is ever half written, but for the last line of metrics.jsonl after a crash."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -146,7 +147,9 @@ class RunFolder:
         }
         folder = self._step_folder(checkpoint.step)
         if not folder.exists():
-            folder.parent.mkdir(exist_ok=True)
+            if not folder.parent.exists():
+                folder.parent.mkdir()
+                files.sync_folder(self.path)
             files.write_folder(folder, content, about={"step": checkpoint.step})
         for step in self.steps:
             if step != checkpoint.step and step not in keep:
@@ -160,8 +163,8 @@ class RunFolder:
             file.write(json.dumps(dict(record), ensure_ascii=False) + "\n")
 
     def cut_metrics(self, step: int) -> None:
-        """Forgets measurements after `step`: a run that goes on from there will make them again."""
-        kept = [record for record in self.metrics() if record.get("step", 0) <= step]
+        """Forgets measurements after `step`, and those of no step, which close a run: they will be made again."""
+        kept = [record for record in self.metrics() if record.get("step", math.inf) <= step]
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
         files.write_atomically(self.path / METRICS, text.encode())
 
@@ -223,12 +226,13 @@ class RunFolder:
         """The weights to use and where they come from: the chosen ones, or the latest checkpoint's while training."""
         folder, origin = self.path, "finished training"
         if not self.has(WEIGHTS):
-            if not self.steps:
+            steps = self.steps
+            if not steps:
                 raise RunError(
                     f"{self.path} has no weights yet: training has not reached its first checkpoint. "
                     "Run the same train command again to go on."
                 )
-            folder, origin = self._step_folder(self.steps[-1]), f"checkpoint at step {self.steps[-1]:,}"
+            folder, origin = self._step_folder(steps[-1]), f"checkpoint at step {steps[-1]:,}"
         content = files.read_checked(folder, WEIGHTS, files.read_manifest(folder))
         return files.unpack_tensors(content, origin=str(folder / WEIGHTS)), origin
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from glassformer.evaluate.translation import Score
+from glassformer.evaluate.score import Score
 from glassformer.explain.page import render_report
 from glassformer.explain.report import Report, Sample, ShownAlignment, shown_sentence
 from glassformer.explain.verdict import verdict
@@ -16,7 +16,7 @@ from glassformer.store.run import RunFolder
 from glassformer.tasks.translation.alignment import AlignmentHead
 from glassformer.tasks.translation.translator import Translator
 
-SAMPLES, POSITIONS, LONGEST_SHOWN = 24, 64, 24
+SAMPLES, POSITIONS = 24, 64
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def make_report(
     alignment: AlignmentHead | None = None,
 ) -> str:
     """The page as HTML. `sentence` is the one to open up; without one, a short held-out sentence serves."""
-    curves = run.metrics()
+    curves = [record for record in run.metrics() if "step" in record]  # the closing measurement has none
     explained = translator.explain(sentence or shown_by_default(measured.sources))
     vocabulary = len(translator.target)
     report = Report(

@@ -116,11 +116,16 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     corpora = read_corpora(recipe.data, seed=recipe.train.seed, watcher=watcher)
     source, target = load_tokenizers(run) if run.exists else make_tokenizers(recipe, corpora.train, watcher)
     watcher.on_stage("Turning sentences into tokens")
-    pairs = encode(corpora.train, source, target, most=recipe.data.max_tokens, watcher=watcher)
+    most = recipe.data.max_tokens
+    pairs = encode(corpora.train, source, target, most=most, limit=f"data.max_tokens = {most}", watcher=watcher)
     recipe = resolve(recipe, pairs, device)
-    about = {"data": {"train": corpora.train.fingerprint(), "valid": corpora.valid.corpus().fingerprint()}}
+    data = {"train": corpora.train.fingerprint(), "valid": corpora.valid.corpus().fingerprint()}
+    if run.exists:  # before a model is made: another recipe may not fit these tokenizers
+        refuse_changes(run, [*changed_settings(recipe, read_recipe(run)), *changed_data(run, data)])
+        tell_versions(run, watcher)
     job = make_job(recipe, run, source, target, pairs, corpora.valid, device, watcher)
-    open_run(run, recipe, source, target, about)
+    if not run.exists:
+        begin_run(run, recipe, source, target, data)
     parameters = sum(p.numel() for p in job.model.parameters())
     watcher.on_plan(recipe, parameters=parameters, resumed_at=run.steps[-1] if run.steps else 0)
     progress = train_loop(job)
@@ -146,6 +151,8 @@ def read_corpora(data: DataSettings, *, seed: int, watcher: TrainingWatcher) -> 
         watcher.on_stage(f"Left out {count:,} of {len(corpus) + count:,} pairs: {reason}")
     if data.valid:
         held = read_pair_files([Path(name) for name in data.valid])
+        for reason, count in held.dropped.items():
+            watcher.on_stage(f"Left out {count:,} of {len(held) + count:,} held-out pairs: {reason}")
     else:
         corpus, held = hold_out(corpus, seed=seed)
         watcher.on_stage(f"No --valid given: {len(held):,} pairs are held out for validation")
@@ -185,15 +192,15 @@ def make_tokenizers(recipe: TranslationRecipe, corpus: Corpus, watcher: Training
 
 
 def encode(
-    corpus: Corpus, source: Tokenizer, target: Tokenizer, *, most: int, watcher: TrainingWatcher
+    corpus: Corpus, source: Tokenizer, target: Tokenizer, *, most: int, limit: str, watcher: TrainingWatcher
 ) -> EncodedPairs:
-    """The corpus as ids, without pairs that have an empty or too long side."""
+    """The corpus as ids, without pairs that have a side of no or more than `most` tokens; `limit` names that bound."""
     both = zip(source.encode_batch(corpus.sources), target.encode_batch(corpus.targets), strict=True)
     kept = [(s, t) for s, t in both if s and t and max(len(s), len(t)) <= most]
     if len(kept) < len(corpus):
-        watcher.on_stage(f"Left out {len(corpus) - len(kept):,} pairs: longer than data.max_tokens = {most} tokens")
+        watcher.on_stage(f"Left out {len(corpus) - len(kept):,} pairs: longer than {limit} tokens, or empty")
     if not kept:
-        raise DataError(f"All {len(corpus):,} pairs are longer than data.max_tokens = {most}. Raise it.")
+        raise DataError(f"All {len(corpus):,} pairs are longer than {limit} tokens. Raise it.")
     return EncodedPairs(Ragged([s for s, _ in kept]), Ragged([t for _, t in kept]), marks_of(source), marks_of(target))
 
 
@@ -209,19 +216,28 @@ def resolve(recipe: TranslationRecipe, pairs: EncodedPairs, device: torch.device
     return recipe.model_copy(update={"train": settings, "out": None})
 
 
-def open_run(
-    run: RunFolder, recipe: TranslationRecipe, source: Tokenizer, target: Tokenizer, about: Mapping[str, Any]
+def begin_run(
+    run: RunFolder, recipe: TranslationRecipe, source: Tokenizer, target: Tokenizer, data: Mapping[str, str]
 ) -> None:
-    """Starts the folder, or makes sure that the one there is of the same recipe and the same data."""
-    if run.exists:
-        refuse_changes(run, [*changed_settings(recipe, read_recipe(run)), *changed_data(run, about)])
-        return
+    """Writes all that is decided before the first step; `data` are the fingerprints of the sentences."""
     texts = {SHARED: source} if source is target else {SOURCE: source, TARGET: target}
     run.begin(
         config=to_toml(recipe),
         texts={name: tokenizer.to_json().encode() for name, tokenizer in texts.items()},
-        about={"glassformer": __version__, "torch": torch.__version__, **about},
+        about={**versions(), "data": data},
     )
+
+
+def versions() -> dict[str, str]:
+    return {"glassformer": __version__, "torch": torch.__version__}
+
+
+def tell_versions(run: RunFolder, watcher: TrainingWatcher) -> None:
+    """Says when this is not the code that began the run: going on is then no longer exact."""
+    begun = run.about()
+    for name, now in versions().items():
+        if begun.get(name) != now:
+            watcher.on_stage(f"Begun with {name} {begun.get(name)}, now {now}: the last digits may come out otherwise")
 
 
 def refuse_changes(run: RunFolder, changes: Sequence[str]) -> None:
@@ -244,9 +260,9 @@ def _value(settings: Any, name: str) -> Any:
     return settings
 
 
-def changed_data(run: RunFolder, about: Mapping[str, Any]) -> list[str]:
+def changed_data(run: RunFolder, data: Mapping[str, str]) -> list[str]:
     begun = run.about().get("data", {})
-    changed = [part for part, fingerprint in about["data"].items() if begun.get(part) != fingerprint]
+    changed = [part for part, fingerprint in data.items() if begun.get(part) != fingerprint]
     return [f"the {part} sentences have changed" for part in changed]
 
 
@@ -265,7 +281,9 @@ def make_job(
     model = Transformer(recipe.model, source_vocabulary=len(source), target_vocabulary=len(target)).to(device)
     translator = Translator(model, source, target, recipe)
     check_positions(translator, held)
-    held_pairs = encode(held.corpus(), source, target, most=10 * recipe.data.max_tokens, watcher=watcher)
+    most = 10 * recipe.data.max_tokens
+    limit = f"10 x data.max_tokens = {most}"
+    held_pairs = encode(held.corpus(), source, target, most=most, limit=limit, watcher=watcher)
     return Job(
         model=model,
         pairs=pairs,
@@ -335,10 +353,6 @@ def write_report(
     head = best_alignment_head(translator, gold.valid, gold.test) if gold else None
     measured = Measured(scores, held.sources, held.references, hypotheses)
     run.write_report(make_report(translator, run, measured, train_pairs=pairs, alignment=head))
-    run.append_metrics(
-        {
-            "step": run.about()["training"]["steps"],
-            "measured": {score.name: score.value for score in scores},
-            "alignment": None if head is None else asdict(head),
-        }
-    )
+    # Without a step: it is of the chosen weights, and made again should the run be cut off before its very end.
+    values = {score.name: score.value for score in scores}
+    run.append_metrics({"measured": values, "alignment": None if head is None else asdict(head)})
