@@ -56,7 +56,7 @@ class Explanation:
     translation: str
     source: tuple[str, ...]  # pieces, the end token included
     source_ids: tuple[int, ...]
-    target: tuple[str, ...]  # predicted pieces, the end token included
+    target: tuple[str, ...]  # predicted pieces, the end token included if it was reached
     target_ids: tuple[int, ...]
     steps: tuple[Step, ...]
     encoder_attention: Tensor  # (N, H, S, S)

@@ -13,7 +13,8 @@ import torch
 from glassformer.data.batches import EncodedPairs, Marks, Ragged, source_batch
 from glassformer.decode import Hypothesis, beam_search, greedy
 from glassformer.errors import DataError, RunError, SettingsError
-from glassformer.evaluate.translation import Score, corpus_scores
+from glassformer.evaluate.score import Score
+from glassformer.evaluate.translation import corpus_scores
 from glassformer.explain.trace import Explanation, explain_pass
 from glassformer.models.transformer import Transformer
 from glassformer.store.run import RunFolder
@@ -152,22 +153,25 @@ class Translator:
         if not row:
             raise DataError("Nothing to explain: the text is blank.")
         hypothesis = self._search([row], self._beam(beam, 1), 1)[0][0]
-        return self._explain_ids(text, row, hypothesis.ids, top)
+        end = (self.target_marks.eos,) if hypothesis.finished else ()
+        return self._explain_ids(text, row, (*hypothesis.ids, *end), top)
 
     def explain_pair(self, text: str, translation: str, *, top: int = 5) -> Explanation:
         """The same for a translation that is given, not found: how the model would have come to it."""
-        return self._explain_ids(text, self.source.encode(text.strip()), self.target.encode(translation.strip()), top)
+        predicted = [*self.target.encode(translation.strip()), self.target_marks.eos]
+        return self._explain_ids(text, self.source.encode(text.strip()), predicted, top)
 
-    def _explain_ids(self, text: str, source: Sequence[int], target: Sequence[int], top: int) -> Explanation:
-        pair = EncodedPairs(Ragged([source]), Ragged([target]), self.source_marks, self.target_marks)
+    def _explain_ids(self, text: str, source: Sequence[int], predicted: Sequence[int], top: int) -> Explanation:
+        """`predicted`: all that was chosen, with the end mark if it was reached."""
+        pair = EncodedPairs(Ragged([source]), Ragged([predicted[:-1]]), self.source_marks, self.target_marks)
         return explain_pass(
             self.model,
             pair.batch(np.array([0])).to(self.device),
             source_ids=[*source, self.source_marks.eos],
-            target_ids=[*target, self.target_marks.eos],
+            target_ids=predicted,
             piece=lambda side, i: (self.source if side == "source" else self.target).pieces_of([i])[0],
             text=text,
-            translation=self.target.decode(target),
+            translation=self.target.decode(predicted),
             top=top,
         )
 
