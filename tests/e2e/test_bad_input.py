@@ -129,7 +129,7 @@ SETTINGS = {
     "unknown tokenizer": Bad(f"{OUT} --set text.kind=bytes", "text.kind"),
     "vocabulary too small": Bad(f"{OUT} --set text.kind=bpe --set text.vocab_size=100", "vocab_size of bpe"),
     "vocabulary far too small": Bad(f"{OUT} --set text.vocab_size=3", "text.vocab_size"),
-    "unknown device": Bad(f"{OUT} --set train.device=gpu", "train.device = 'gpu'"),
+    "unknown device": Bad(f"{OUT} --set train.device=gpu", "device 'gpu' is not on this machine"),
     "no threads": Bad(f"{OUT} --set train.threads=0", "train.threads"),
     "seed too large": Bad(f"{OUT} --set train.seed=9223372036854775808", "train.seed"),
     "seed below zero": Bad(f"{OUT} --set train.seed=-1", "train.seed"),

@@ -185,7 +185,9 @@ def explain(
     text: Annotated[str, typer.Argument(help="A sentence.")],
     beam: Beam = None,
     layer: Annotated[int | None, typer.Option(min=1, help="Show this decoder layer's cross-attention ...")] = None,
-    head: Annotated[int | None, typer.Option(min=1, help="... of this head. Default: the sharpest head.")] = None,
+    head: Annotated[
+        int | None, typer.Option(min=1, help="... of this head. Neither: the most like an alignment.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show at each step.")] = 5,
     json_: Json = False,
 ) -> None:

@@ -61,7 +61,9 @@ class TransformerConfig(Settings):
     norm: Literal["pre", "post"] = Field(
         "pre", description="Where LayerNorm stands: 'post' as in the paper, 'pre' trains more easily."
     )
-    positions: Positions = Field("sinusoidal", description="How order is told: sinusoidal, learned or rotary.")
+    positions: Positions = Field(
+        "sinusoidal", description="How order is told: sinusoidal (-halves: sines first), learned, rotary."
+    )
     max_length: int = Field(512, ge=1, description="Learned positions only: how many there are.")
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field("relu", description="Inside the feed-forward.")
     tied: Literal["all", "output", "none"] = Field(
@@ -304,9 +306,8 @@ class Transformer(nn.Module):
         return self.head(self._advance(ids, state)), state, None
 
     def _advance(self, ids: Tensor, state: DecodingState) -> Tensor:
-        return self.decoder(ids[:, None], state.memories, memory_mask=state.memory_mask, caches=state.caches).squeeze(
-            1
-        )  # (R, D)
+        hidden = self.decoder(ids[:, None], state.memories, memory_mask=state.memory_mask, caches=state.caches)
+        return hidden.squeeze(1)  # (R, 1, D) -> (R, D)
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""

@@ -10,7 +10,7 @@ from glassformer.config import Settings
 
 
 class TextSettings(Settings):
-    """The tokenizer to train, or one to take."""
+    """The tokenizer to train."""
 
     kind: Literal["bpe", "wordpiece", "word", "char"] = Field(
         "bpe", description="bpe (byte-level, nothing is ever unknown), wordpiece, word or char (graphemes)."

@@ -32,7 +32,9 @@ def keep_freed_memory() -> None:
 
 def thread_count(wanted: int | None) -> int:
     """The wanted number of threads, or one per core that this process may use."""
-    return wanted or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else wanted or os.cpu_count() or 1
+    if wanted is not None:
+        return wanted
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def choose_device(name: str) -> torch.device:
@@ -43,5 +45,7 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device).item()  # must hold numbers, which "meta" does not
     except (RuntimeError, AssertionError, NotImplementedError):
-        raise SettingsError(f"train.device = {name!r} is not on this machine. Allowed: auto, cpu, cuda, mps.") from None
+        raise SettingsError(
+            f"The device {name!r} is not on this machine. Allowed: auto, cpu, cuda, mps, or one of several as cuda:1."
+        ) from None
     return device

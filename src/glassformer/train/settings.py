@@ -17,7 +17,9 @@ class TrainSettings(Settings):
     batch_tokens: int = Field(4096, ge=16, description="Tokens in a batch, both sides and padding included.")
     accumulate: int = Field(1, ge=1, description="Batches whose gradients are added up for one update.")
     lr: float = Field(2e-3, gt=0, description="Highest learning rate, reached at the end of the warm-up.")
-    warmup: int | None = Field(None, ge=0, description="Updates until the highest rate; a twentieth of them if open.")
+    warmup: int | None = Field(
+        None, ge=0, description="Updates until the highest rate; if open a twentieth, at most 400."
+    )
     schedule: Literal["linear", "inverse-sqrt", "constant"] = Field(
         "linear", description="After the warm-up: down to zero in a line, the paper's 1/sqrt(step), or constant."
     )

@@ -50,7 +50,7 @@ def train_step(
     if not (total - total == 0.0 and norm - norm == 0.0):  # inf - inf and nan - nan are nan
         raise ModelError(
             f"The loss is {total / target_tokens} and the gradient's norm {norm}: training has diverged; the weights "
-            "were not touched. Try a lower train.lr or a longer train.warmup, and go on from the last checkpoint."
+            "were not touched. Train anew (another --out) with a lower train.lr or a longer train.warmup."
         )
     for group in optimiser.param_groups:
         group["lr"] = lr
