@@ -70,7 +70,8 @@ def _corpus_score(name: str, metric: Metric, hypotheses: Sequence[str], streams:
 def exact_match(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES) -> Score:
     """Percent of translations that equal one of their references to the letter."""
     right = np.array([hypothesis in options for hypothesis, options in zip(hypotheses, references, strict=True)])
-    draws = np.random.default_rng(12345).integers(0, len(right), (resamples, len(right)))
-    low, high = np.percentile(right[draws].mean(axis=1), [2.5, 97.5]).tolist()
+    random, count = np.random.default_rng(12345), len(right)
+    means = [right[random.integers(0, count, count)].mean() for _ in range(resamples)]  # one draw at a time: memory
+    low, high = np.percentile(means, [2.5, 97.5]).tolist()
     signature = f"exact|case:mixed|nrefs:{'var' if len({len(o) for o in references}) > 1 else len(references[0])}"
     return Score("exact match", 100 * float(right.mean()), 100 * low, 100 * high, signature, len(right))

@@ -37,7 +37,7 @@ def with_positions(vectors: Tensor) -> Tensor:
 def run() -> list[Section]:
     static = embeddings()
     inputs = with_positions(static)
-    output, pattern = attend(inputs, inputs, inputs)
+    output, pattern = attention_matrix()
     return [
         Section(
             "softmax(Q Kᵀ / √d_k), with Q = K = V = embedding + position",
