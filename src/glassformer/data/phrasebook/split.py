@@ -100,8 +100,8 @@ for _entry in VERBS.values():
 _ESSENTIAL = frozenset(
     ["be", "have", "know", "like", "cost", "belong to", "put", "lie", "stand", "time", "money", "rain", "snow"]
 )
-# Constructions in which a noun decides the German verb (a glass is "gestellt", a book "gelegt"): each must be seen.
-_LEXICAL = frozenset(["placement"])
+# Where a noun decides the German verb (to put a glass is "stellen", a book "legen"), each must be seen.
+_LEXICAL = frozenset(["placement", "put"])
 _CONTENT = (frozenset(NOUNS) | {verb.name for verb in VERBS.values()}) - _ESSENTIAL
 _DOCUMENT_LEMMAS = frozenset((phrase.construction, lemma) for phrase in DOCUMENT_SENTENCES for lemma in phrase.lemmas)
 
@@ -128,7 +128,7 @@ def held_out(combination: Combination) -> bool:
     """True if this combination never occurs in training; depends on nothing but its letters."""
     kind, first, second = combination
     if kind == "pair":
-        if len(_OBJECTS.get(first, ())) < _FEW or (first, second) in DOCUMENT_PAIRS:
+        if first in _LEXICAL or len(_OBJECTS.get(first, ())) < _FEW or (first, second) in DOCUMENT_PAIRS:
             return False
     elif first in _LEXICAL or (first, second) in _DOCUMENT_LEMMAS:
         return False
