@@ -158,11 +158,6 @@ def section_of(field: FieldInfo) -> type[Settings] | None:
     return None
 
 
-def help_of(kind: type[Settings], name: str) -> str:
-    """The help text of one setting, for the command line."""
-    return next(field.description or "" for path, field in walk(kind) if path == name)
-
-
 Show = Callable[[str, Any, FieldInfo], Iterator[str]]  # dotted name, value, field -> lines
 
 

@@ -302,6 +302,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     stopped_at = run.steps[-1]
+    assert process.returncode == 130
     assert "Traceback" not in err
     assert f"Stopped at step {stopped_at:,} and saved. The same command goes on from there." in err
     assert out == ""

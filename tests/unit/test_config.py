@@ -17,7 +17,6 @@ from glassformer.config import (
     Settings,
     annotated_toml,
     apply_assignments,
-    help_of,
     merge,
     parse_value,
     read_toml,
@@ -252,7 +251,7 @@ def test_walk_names_every_setting_with_its_section() -> None:
 
 
 def test_help_comes_from_the_field() -> None:
-    assert help_of(Recipe, "train.schedule.warmup") == "Steps until the peak."
+    assert dict(walk(Recipe))["train.schedule.warmup"].description == "Steps until the peak."
 
 
 def test_toml_without_comments_holds_values_only() -> None:

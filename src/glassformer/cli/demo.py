@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +50,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from glassformer.cli.display import TrainingDisplay
     from glassformer.config import validate
     from glassformer.explain.terminal import explanation_view
+    from glassformer.store.run import REPORT, RunFolder
     from glassformer.tasks.translation import TranslationRecipe, load, train_translator
 
     console = Console(highlight=False)
@@ -64,8 +65,11 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     for source, target in zip(SENTENCES, translator.translate(SENTENCES), strict=True):
         console.print(f"  {source}\n    [bold]{target}[/bold]")
     console.print(f"\n[bold]One of them opened up[/bold]: {OPENED}")
-    console.print(explanation_view(translator.explain(OPENED)))
-    show_scores(console, out)
+    measured = next(record for record in reversed(RunFolder(out).metrics()) if "measured" in record)
+    head = measured["alignment"]
+    console.print(explanation_view(translator.explain(OPENED), layer=head["layer"], head=head["head"]))
+    show_scores(console, measured)
+    console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")
 
 
 def demo_recipe() -> dict[str, object]:
@@ -74,15 +78,11 @@ def demo_recipe() -> dict[str, object]:
     return tomllib.loads((files("glassformer") / "recipes" / "demo.toml").read_text(encoding="utf-8"))
 
 
-def show_scores(console: Console, out: Path) -> None:
-    """What the report measured, and where it lies."""
-    from glassformer.store.run import REPORT, RunFolder
-
-    measured = next(record for record in reversed(RunFolder(out).metrics()) if "measured" in record)
+def show_scores(console: Console, measured: dict[str, Any]) -> None:
+    """What the report measured on the phrasebook's test part."""
     console.print("\n[bold]On unseen combinations[/bold] (greedy)")
     for name, value in measured["measured"].items():
         console.print(f"  {name:<12} {value:6.2f}")
     head = measured["alignment"]
     place = f"layer {head['layer'] + 1}, head {head['head'] + 1}"
     console.print(f"  alignment error of the best attention head ({place}): {head['test_error']:.3f}")
-    console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")

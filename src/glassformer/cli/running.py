@@ -139,8 +139,8 @@ def evaluate(
     """Measure a run on sentences it has not seen: BLEU, chrF and exact match, with 95% intervals."""
     if output is not None:
         check_new_file(output)
-    sources, references = evaluation_set(files or [], corpus)
     translator = load_noting(run, device)
+    sources, references = evaluation_set(files or [], corpus, size=translator.recipe.data.corpus_size)
 
     from glassformer.cli.display import counting
 
@@ -159,8 +159,8 @@ def evaluate(
     typer.echo(f"{len(sources):,} sentences")
 
 
-def evaluation_set(files: list[Path], corpus: str | None) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Sources and references from two files, one TSV, or a built-in corpus."""
+def evaluation_set(files: list[Path], corpus: str | None, *, size: int) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Sources and references from two files, one TSV, or a built-in corpus that is trained on with `size` pairs."""
     from glassformer.cli.display import counting
     from glassformer.data.pairs import read_pair_files
     from glassformer.data.phrasebook import phrasebook
@@ -170,7 +170,8 @@ def evaluation_set(files: list[Path], corpus: str | None) -> tuple[list[str], li
             raise DataError(f"--corpus {corpus}: allowed is --corpus phrasebook, and then no files.")
         with counting("drawing the phrasebook") as bar:
             task = bar.add_task("", total=None)
-            test = phrasebook(progress=lambda done, total: bar.update(task, completed=done, total=total)).test
+            show = lambda done, total: bar.update(task, completed=done, total=total)  # noqa: E731
+            test = phrasebook(train=size, progress=show).test
         return [phrase.source for phrase in test], [phrase.references for phrase in test]
     if len(files) not in (1, 2):
         raise DataError(f"Got {len(files)} files; give a source and a reference file, one TSV, or --corpus phrasebook.")

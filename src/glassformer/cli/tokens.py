@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from glassformer.cli.outputs import check_new_file
-from glassformer.config import help_of
-from glassformer.text.settings import TextSettings
+from glassformer.cli.settings_help import command_with_help_of
+
+if TYPE_CHECKING:
+    from glassformer.text.settings import TextSettings
 
 tokenizer = typer.Typer(
     help="Train a tokenizer and look into one.",
@@ -26,16 +28,23 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(tokenizer, name="tokenizer")
 
 
+def text_settings() -> type[TextSettings]:
+    from glassformer.text.settings import TextSettings
+
+    return TextSettings
+
+
 @tokenizer.command(
-    epilog="Example:  glassformer tokenizer train corpus.en corpus.de --kind wordpiece --out tokenizer.json"
+    epilog="Example:  glassformer tokenizer train corpus.en corpus.de --kind wordpiece --out tokenizer.json",
+    cls=command_with_help_of(text_settings),
 )
 def train(
     files: Annotated[list[Path], typer.Argument(help="Text files, one sentence a line.")],
     out: Annotated[Path, typer.Option(help="Where to write tokenizer.json; an existing file is not overwritten.")],
-    kind: Annotated[str, typer.Option(help=help_of(TextSettings, "kind"))] = "bpe",
-    vocab_size: Annotated[int, typer.Option(min=8, help=help_of(TextSettings, "vocab_size"))] = 8000,
-    lowercase: Annotated[bool, typer.Option(help=help_of(TextSettings, "lowercase"))] = False,
-    normalization: Annotated[str, typer.Option(help=help_of(TextSettings, "normalization"))] = "NFC",
+    kind: Annotated[str, typer.Option()] = "bpe",
+    vocab_size: Annotated[int, typer.Option(min=8)] = 8000,
+    lowercase: Annotated[bool, typer.Option()] = False,
+    normalization: Annotated[str, typer.Option()] = "NFC",
 ) -> None:
     """Learn a vocabulary from text files."""
     from glassformer.text import lines_of, train_tokenizer

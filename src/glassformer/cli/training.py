@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.config import apply_assignments, help_of, merge, read_toml, validate
-from glassformer.data.settings import DataSettings
+from glassformer.cli.settings_help import command_with_help_of
+
+if TYPE_CHECKING:
+    from glassformer.data.settings import DataSettings
 
 TRAIN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -31,8 +33,14 @@ latest checkpoint.
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command(epilog=TRAIN_EXAMPLES)(train)
+    app.command(epilog=TRAIN_EXAMPLES, cls=command_with_help_of(data_settings))(train)
     app.command(epilog="[bold]Example[/bold]\n\n  glassformer recipe --set model.size=small > recipe.toml")(recipe)
+
+
+def data_settings() -> type[DataSettings]:
+    from glassformer.data.settings import DataSettings
+
+    return DataSettings
 
 
 Setting = Annotated[
@@ -43,10 +51,10 @@ Setting = Annotated[
 
 def train(
     recipe: Annotated[Path | None, typer.Argument(help="A recipe (TOML); options below override it.")] = None,
-    source: Annotated[str | None, typer.Option(help=help_of(DataSettings, "source"))] = None,
-    target: Annotated[str | None, typer.Option(help=help_of(DataSettings, "target"))] = None,
-    pairs: Annotated[str | None, typer.Option(help=help_of(DataSettings, "pairs"))] = None,
-    corpus: Annotated[str | None, typer.Option(help=help_of(DataSettings, "corpus"))] = None,
+    source: Annotated[str | None, typer.Option()] = None,
+    target: Annotated[str | None, typer.Option()] = None,
+    pairs: Annotated[str | None, typer.Option()] = None,
+    corpus: Annotated[str | None, typer.Option()] = None,
     valid: Annotated[
         tuple[str, str] | None, typer.Option(metavar="SOURCE TARGET", help="Two aligned files to validate with.")
     ] = None,
@@ -56,6 +64,8 @@ def train(
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
     """Train a translator on sentences in two languages."""
+    from glassformer.config import apply_assignments, merge, read_toml, validate
+
     data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "corpus": corpus}
     data["valid"] = valid or ((valid_pairs,) if valid_pairs else None)
     given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}, "out": out}
@@ -71,11 +81,13 @@ def train(
     display.farewell(progress)
     if json_:
         typer.echo(json.dumps({"out": checked.out, **vars(progress)}))
+    if not progress.stopped:
+        raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not go on
 
 
 def recipe(set_: Setting = None) -> None:
     """Print a recipe to start from: every setting with its help; defaults are commented out."""
-    from glassformer.config import annotated_toml
+    from glassformer.config import annotated_toml, apply_assignments, validate
     from glassformer.tasks.translation import TranslationRecipe
 
     tree = apply_assignments({}, set_ or [])

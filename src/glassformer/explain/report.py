@@ -79,6 +79,7 @@ class Report:
     subtitle: str = ""
     facts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)  # group -> rows of (name, value)
     verdict: Sequence[str] = ()
+    part: str = ""  # what the scores were measured on, if not just held-out sentences
     scores: Sequence[Score] = ()
     curves: Sequence[CurvePoint] = ()
     samples: Sequence[Sample] = ()

@@ -71,9 +71,10 @@ def verdict(
     train_pairs: int | None = None,
     vocabulary: int | None = None,
     dropout: float | None = None,
+    part: str = "unseen sentences",
 ) -> list[str]:
     """Sentences for a person: the scores first, then how the training went, then what to try next."""
-    sentences = [score_sentence(score) for score in scores if score.name.upper().startswith(("BLEU", "CHRF"))]
+    sentences = [score_sentence(score, part) for score in scores if score.name.upper().startswith(("BLEU", "CHRF"))]
     sentences += [caution for score in scores[:1] if (caution := score_caution(score))]
     if not curves:
         return [*sentences, "No training steps are recorded yet."]
@@ -87,13 +88,13 @@ def verdict(
 # How good it is.
 
 
-def score_sentence(score: Score) -> str:
+def score_sentence(score: Score, part: str = "unseen sentences") -> str:
     """`BLEU 97.9, 95% interval 97.3 to 98.5 on 1,000 unseen sentences: nearly all are right.`"""
     text = f"{score.name} {score.value:.1f}"
     if score.low is not None and score.high is not None:
         text += f", 95% interval {score.low:.1f} to {score.high:.1f}"
     if score.sentences is not None:
-        text += f" on {score.sentences:,} unseen sentences"
+        text += f" on {score.sentences:,} {part}"
     return f"{text}: {bleu_words(score.value)}." if score.name.upper().startswith("BLEU") else f"{text}."
 
 

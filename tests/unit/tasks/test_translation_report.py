@@ -31,9 +31,9 @@ def test_the_sentence_opened_up_is_the_first_of_a_good_length_or_the_shortest(so
 
 
 def test_samples_are_the_first_ones_right_or_wrong() -> None:
-    measured = report.Measured([], ["a", "b"], [("A", "AA"), ("B",)], ["AA", "x"])
+    measured = report.Measured([], ["a", "b"], [("A", "AA"), ("B",)], ["AA", "x"], part="unseen sentences")
     assert [(one.source, one.exact) for one in report.samples(measured)] == [("a", True), ("b", False)]
-    many = report.Measured([], ["a"] * 99, [("A",)] * 99, ["A"] * 99)
+    many = report.Measured([], ["a"] * 99, [("A",)] * 99, ["A"] * 99, part="unseen sentences")
     assert len(report.samples(many)) == report.SAMPLES
 
 
@@ -53,7 +53,7 @@ def test_the_positions_shown_are_the_models_own(translator: Translator) -> None:
 
 def test_a_report_of_given_sentences_is_a_page_with_them(translator: Translator, trained: Path) -> None:
     scores, hypotheses = translator.evaluate(SOURCES, [("der Hund isst Brot.",), ("uns",)])
-    measured = report.Measured(scores, SOURCES, [("der Hund isst Brot.",), ("uns",)], hypotheses)
-    page = report.make_report(translator, RunFolder(trained), measured, sentence="his wife has <b>us</b>.")
+    measured = report.Measured(scores, SOURCES, [("der Hund isst Brot.",), ("uns",)], hypotheses, part="<b>us</b>")
+    page = report.make_report(translator, RunFolder(trained), measured)
     assert "der Hund isst Brot." in page
     assert "<b>us</b>" not in page  # what users write is text, never markup

@@ -2,7 +2,7 @@
 
 const SECTIONS = [
   ["verdict", "In plain words", (data) => data.verdict, drawVerdict],
-  ["scores", "Scores on unseen sentences", (data) => data.scores, drawScores],
+  ["scores", (data) => `Scores on ${data.part || "held-out sentences"}`, (data) => data.scores, drawScores],
   ["curves", "How it learned", (data) => data.curves, drawCurves],
   ["samples", "Translations", (data) => data.samples, drawSamples],
   ["sentence", "A sentence, piece by piece", (data) => data.sentence, drawSentence],
@@ -19,8 +19,9 @@ function trouble(message) {
 }
 window.addEventListener("error", (event) => trouble(event.message));
 
-function drawSection([id, title, wanted, draw], data) {
+function drawSection([id, named, wanted, draw], data) {
   if (!wanted(data)) return null;
+  const title = typeof named === "function" ? named(data) : named;
   const section = el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title));
   try {
     if (!draw(data, section)) return null;

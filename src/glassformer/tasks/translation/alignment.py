@@ -61,6 +61,13 @@ def piece_words(tokenizer: Tokenizer, text: str) -> list[int | None]:
     return [*words_of_pieces(tokenizer.offsets(text), spans_of_words(text, words(text))), None]
 
 
+def piece_links(translator: Translator, phrase: Phrase) -> tuple[tuple[int, int], ...]:
+    """The sure links of a phrase between pieces instead of words: (source piece, target piece)."""
+    source = piece_words(translator.source, phrase.source)
+    target = piece_words(translator.target, phrase.references[0])
+    return tuple((s, t) for s, v in enumerate(source) for t, w in enumerate(target) if (v, w) in phrase.sure)
+
+
 @torch.inference_mode()
 def cross_attentions(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
     """For each given pair the cross-attention of all heads, (N, H, T, S), padding cut off; T and S include </s>."""

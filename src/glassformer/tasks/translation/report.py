@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import torch
 
+from glassformer.data.phrasebook import Phrase
 from glassformer.evaluate.score import Score
 from glassformer.explain.page import render_report
 from glassformer.explain.report import Report, Sample, ShownAlignment, shown_sentence
+from glassformer.explain.trace import Explanation
 from glassformer.explain.verdict import verdict
 from glassformer.nn.positions import FixedPositions, LearnedPositions
 from glassformer.store.run import RunFolder
-from glassformer.tasks.translation.alignment import AlignmentHead
+from glassformer.tasks.translation.alignment import AlignmentHead, piece_links
 from glassformer.tasks.translation.translator import Translator
 
 SAMPLES, POSITIONS = 24, 64
@@ -27,6 +29,7 @@ class Measured:
     sources: Sequence[str]
     references: Sequence[Sequence[str]]
     hypotheses: list[str]
+    part: str  # what they are, for a reader: unseen, or those that training was steered by
 
 
 def make_report(
@@ -34,13 +37,13 @@ def make_report(
     run: RunFolder,
     measured: Measured,
     *,
-    sentence: str | None = None,
     train_pairs: int | None = None,
     alignment: AlignmentHead | None = None,
+    phrase: Phrase | None = None,
 ) -> str:
-    """The page as HTML. `sentence` is the one to open up; without one, a short held-out sentence serves."""
+    """The page as HTML. A short held-out sentence is opened up: `phrase`, whose alignment is known, if there is one."""
     curves = [record for record in run.metrics() if "step" in record]  # the closing measurement has none
-    explained = translator.explain(sentence or shown_by_default(measured.sources))
+    explained = translator.explain(phrase.source if phrase else shown_by_default(measured.sources))
     vocabulary = len(translator.target)
     report = Report(
         title=f"Run {run.path.name}",
@@ -52,13 +55,15 @@ def make_report(
             train_pairs=train_pairs,
             vocabulary=vocabulary,
             dropout=translator.recipe.model.dropout,
+            part=measured.part,
         ),
+        part=measured.part,
         scores=measured.scores,
         curves=curves,
         samples=samples(measured),
         sentence=shown_sentence(explained, trace=traces(translator, explained.text)),
         positions=position_table(translator),
-        alignment=None if alignment is None else shown_alignment(alignment),
+        alignment=None if alignment is None else shown_alignment(translator, alignment, explained, phrase),
     )
     return render_report(report)
 
@@ -67,6 +72,12 @@ def shown_by_default(sources: Sequence[str]) -> str:
     """The first sentence of a length that a page shows well, or the shortest."""
     fitting = (text for text in sources if 4 <= len(text.split()) <= 9)
     return next(fitting, min(sources, key=len))
+
+
+def shown_phrase(phrases: Sequence[Phrase]) -> Phrase:
+    """The phrase of the sentence that would be shown anyway."""
+    source = shown_by_default([phrase.source for phrase in phrases])
+    return next(phrase for phrase in phrases if phrase.source == source)
 
 
 def facts(translator: Translator, run: RunFolder, train_pairs: int | None) -> dict[str, list[tuple[str, str]]]:
@@ -117,5 +128,10 @@ def position_table(translator: Translator) -> list[list[float]]:
     return table
 
 
-def shown_alignment(head: AlignmentHead) -> ShownAlignment:
-    return ShownAlignment(head.layer, head.head, valid_aer=head.valid_error, test_aer=head.test_error)
+def shown_alignment(
+    translator: Translator, head: AlignmentHead, explained: Explanation, phrase: Phrase | None
+) -> ShownAlignment:
+    """The best head; with the true links of the shown sentence, if it was translated as the phrasebook does."""
+    known = phrase is not None and explained.translation == phrase.references[0]
+    links = piece_links(translator, phrase) if phrase is not None and known else ()
+    return ShownAlignment(head.layer, head.head, valid_aer=head.valid_error, test_aer=head.test_error, links=links)

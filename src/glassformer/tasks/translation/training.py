@@ -24,7 +24,7 @@ from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
 from glassformer.tasks.translation.alignment import best_alignment_head
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
-from glassformer.tasks.translation.report import Measured, make_report
+from glassformer.tasks.translation.report import Measured, make_report, shown_phrase
 from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load, load_tokenizers, marks_of
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.train.loop import Job, Progress, Watcher, train_loop
@@ -79,6 +79,10 @@ class Corpora:
     valid: Held
     gold: Phrasebook | None = None
 
+    def measured(self) -> Held:
+        """What the report is measured on: the phrasebook's test part, or the validation part of other data."""
+        return held_phrases(self.gold.test) if self.gold else self.valid.first(REPORTED)
+
 
 def train_translator(
     recipe: TranslationRecipe | Mapping[str, Any],
@@ -123,7 +127,7 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
         refuse_changes(run, [*changed_settings(recipe, read_recipe(run)), *changed_data(run, data)])
         tell_versions(run, watcher)
-    job = make_job(recipe, run, source, target, pairs, corpora.valid, device, watcher)
+    job = make_job(recipe, run, source, target, pairs, corpora, device, watcher)
     if not run.exists:
         begin_run(run, recipe, source, target, data)
     parameters = sum(p.numel() for p in job.model.parameters())
@@ -272,15 +276,17 @@ def make_job(
     source: Tokenizer,
     target: Tokenizer,
     pairs: EncodedPairs,
-    held: Held,
+    corpora: Corpora,
     device: torch.device,
     watcher: TrainingWatcher,
 ) -> Job:
     """Binds model, objective and validation together for the loop."""
+    held = corpora.valid
     torch.manual_seed(recipe.train.seed)
     model = Transformer(recipe.model, source_vocabulary=len(source), target_vocabulary=len(target)).to(device)
     translator = Translator(model, source, target, recipe)
-    check_positions(translator, held)
+    for part in (held, corpora.measured()):
+        check_positions(translator, part)
     most = 10 * recipe.data.max_tokens
     limit = f"10 x data.max_tokens = {most}"
     held_pairs = encode(held.corpus(), source, target, most=most, limit=limit, watcher=watcher)
@@ -339,9 +345,8 @@ def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
 def write_report(
     translator: Translator, run: RunFolder, corpora: Corpora, *, pairs: int, watcher: TrainingWatcher
 ) -> None:
-    """report.html: measured on the phrasebook's test part, or on the validation part of other data."""
-    gold = corpora.gold
-    held = held_phrases(gold.test) if gold else corpora.valid.first(REPORTED)
+    """report.html, and what it measured as the last line of the metrics."""
+    gold, held = corpora.gold, corpora.measured()
     done = 0
 
     def count(more: int) -> None:
@@ -351,8 +356,10 @@ def write_report(
 
     scores, hypotheses = translator.evaluate(held.sources, held.references, beam=1, progress=count)
     head = best_alignment_head(translator, gold.valid, gold.test) if gold else None
-    measured = Measured(scores, held.sources, held.references, hypotheses)
-    run.write_report(make_report(translator, run, measured, train_pairs=pairs, alignment=head))
+    part = "unseen sentences" if gold else "validation sentences"
+    measured = Measured(scores, held.sources, held.references, hypotheses, part=part)
+    shown = shown_phrase(gold.test) if gold else None
+    run.write_report(make_report(translator, run, measured, train_pairs=pairs, alignment=head, phrase=shown))
     # Without a step: it is of the chosen weights, and made again should the run be cut off before its very end.
     values = {score.name: score.value for score in scores}
     run.append_metrics({"measured": values, "alignment": None if head is None else asdict(head)})

@@ -71,7 +71,7 @@ class Translator:
 
     def candidates(
         self,
-        texts: Sequence[str],
+        texts: str | Sequence[str],
         *,
         beam: int | None = None,
         n_best: int = 1,
@@ -81,6 +81,7 @@ class Translator:
 
         `progress` is told how many more texts are done.
         """
+        texts = [texts] if isinstance(texts, str) else texts
         beam = self._beam(beam, n_best)
         rows = self.source.encode_batch([text.strip() for text in texts])
         results = [[Translation("", 0.0, 0.0, (), True)] for _ in texts]
@@ -110,7 +111,7 @@ class Translator:
         batch = source_batch(rows, self.source_marks).to(self.device)
         limits = (batch.source_lengths * settings.max_ratio + settings.max_extra).long()
         if self.longest is not None:
-            limits = limits.clamp(max=self.longest - 1)
+            limits = limits.clamp(max=self.longest)
         self.model.eval()
         if beam == 1:
             found = greedy(self.model, batch, bos=marks.bos, eos=marks.eos, limits=limits, alpha=settings.alpha)
