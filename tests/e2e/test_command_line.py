@@ -319,3 +319,28 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     assert f"going on at step {stopped_at:,} of 300 steps" in going_on.err
     assert run.finished
     assert command("translate", run.path, "the dog eats bread.").err == ""
+
+
+# Answers while the writer waits
+
+
+def test_a_line_is_answered_before_the_next_one_is_written(trained: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "glassformer", "translate", str(trained), "--beam", "1"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers = []
+    for sentence in SENTENCES[:3]:
+        process.stdin.write(sentence + "\n")
+        answers.append(process.stdout.readline())
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+    assert len(answers) == 3
+    assert all(answer.endswith("\n") for answer in answers)
+    process.stdout.close()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -48,6 +48,8 @@ EXPLAIN_EXAMPLES = """
 
   glassformer explain runs/en-de "I ate an apple." --json | jq .steps
 """
+
+CHUNK = 512  # sentences translated before their output is written
 
 Run = Annotated[str, typer.Argument(help="A run folder, made by `glassformer train`.", metavar="RUN")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy. Default: the run's own setting.")]
@@ -99,32 +101,42 @@ def translation_line(source: str, rank: int, option: Translation, *, n_best: int
 
 
 def sentence_chunks(texts: list[str] | None, path: Path | None) -> Iterator[list[str]]:
-    """The sentences, some at a time: few at first, so that the first answer comes soon."""
+    """The sentences, some at a time, so that output begins soon and memory stays flat."""
     if texts and path:
         raise DataError("Got sentences and --input; give one of them.")
     if texts:
         yield texts
         return
-    lines = iter(stdin_lines()) if path is None else iter(file_lines(path))
-    size = 1
-    while chunk := list(islice(lines, size)):
-        yield chunk
-        size = size if path is None and sys.stdin.isatty() else min(2 * size, 512)
+    for lines in stdin_blocks() if path is None else file_blocks(path):
+        for start in range(0, len(lines), CHUNK):
+            yield lines[start : start + CHUNK]
 
 
-def file_lines(path: Path) -> Iterable[str]:
+def file_blocks(path: Path) -> Iterator[list[str]]:
     from glassformer.data.pairs import read_lines
 
-    return read_lines(path)
+    yield read_lines(path)
 
 
-def stdin_lines() -> Iterator[str]:
-    """Lines of stdin; only "\\n" ends one."""
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"stdin, line {number:,}, byte {error.start + 1}: not UTF-8.") from None
+def stdin_blocks() -> Iterator[list[str]]:
+    """Lines of stdin as they arrive: who writes one line and waits gets its answer. Only "\\n" ends a line."""
+    stdin = cast(io.BufferedReader, sys.stdin.buffer)
+    done, parts = 0, [b""]
+    while block := stdin.read1(1 << 16):
+        parts.append(block)
+        if b"\n" in block:
+            *lines, rest = b"".join(parts).split(b"\n")
+            yield [stdin_line(line, done + i) for i, line in enumerate(lines, 1)]
+            done, parts = done + len(lines), [rest]
+    if last := b"".join(parts):
+        yield [stdin_line(last, done + 1)]
+
+
+def stdin_line(line: bytes, number: int) -> str:
+    try:
+        return line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"stdin, line {number:,}, byte {error.start + 1}: not UTF-8.") from None
 
 
 def evaluate(
