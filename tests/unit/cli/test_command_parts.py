@@ -10,7 +10,7 @@ import pytest
 
 from glassformer.cli.demo import demo_recipe
 from glassformer.cli.outputs import check_new_file
-from glassformer.cli.running import evaluation_set, sentence_chunks, stdin_lines, translation_line
+from glassformer.cli.running import evaluation_set, sentence_chunks, stdin_blocks, translation_line
 from glassformer.config import validate
 from glassformer.errors import DataError, SettingsError
 from glassformer.tasks.translation import Translation, TranslationRecipe
@@ -24,21 +24,26 @@ def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 
 def test_only_a_line_feed_ends_a_line_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe(monkeypatch, "a\u2028b\r\nc\x0cd\n\ne".encode())
-    assert list(stdin_lines()) == ["a\u2028b", "c\x0cd", "", "e"]
+    assert [line for block in stdin_blocks() for line in block] == ["a\u2028b", "c\x0cd", "", "e"]
+
+
+def test_a_line_longer_than_a_block_of_stdin_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "ä" * 100_000
+    pipe(monkeypatch, f"a\n{long}\nb\n".encode())
+    assert [line for block in stdin_blocks() for line in block] == ["a", long, "b"]
 
 
 def test_a_bad_byte_in_stdin_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe(monkeypatch, b"fine\nb\xe4d\n")
     with pytest.raises(DataError, match="stdin, line 2, byte 2: not UTF-8"):
-        list(stdin_lines())
+        list(stdin_blocks())
 
 
-def test_chunks_begin_small_and_lose_nothing(tmp_path: Path) -> None:
+def test_chunks_are_bounded_and_lose_nothing(tmp_path: Path) -> None:
     lines = [str(i) for i in range(2000)]
     (tmp_path / "in").write_text("\n".join(lines))
     chunks = list(sentence_chunks(None, tmp_path / "in"))
-    assert [len(chunk) for chunk in chunks[:4]] == [1, 2, 4, 8]
-    assert max(map(len, chunks)) == 512
+    assert [len(chunk) for chunk in chunks] == [512, 512, 512, 464]
     assert [line for chunk in chunks for line in chunk] == lines
 
 
@@ -70,4 +75,4 @@ def test_the_demo_is_a_recipe_that_stands() -> None:
 
 def test_a_built_in_corpus_and_files_together_are_refused() -> None:
     with pytest.raises(DataError, match="then no files"):
-        evaluation_set([Path("x")], "phrasebook")
+        evaluation_set([Path("x")], "phrasebook", size=9)
