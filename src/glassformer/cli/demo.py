@@ -49,6 +49,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
 
     from glassformer.cli.display import TrainingDisplay
     from glassformer.config import validate
+    from glassformer.errors import RunError
     from glassformer.explain.terminal import explanation_view
     from glassformer.store.run import REPORT, RunFolder
     from glassformer.tasks.translation import TranslationRecipe, load, train_translator
@@ -60,13 +61,15 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     if not progress.stopped:
         display.farewell(progress)
         raise typer.Exit(130)
+    measured = next((record for record in reversed(RunFolder(out).metrics()) if "measured" in record), {})
+    head = measured.get("alignment")
+    if head is None:
+        raise RunError(f"{out} holds another run than the demo's. Choose another --out.")
     translator = load(out)
     console.print("\n[bold]Ten sentences[/bold]")
     for source, target in zip(SENTENCES, translator.translate(SENTENCES), strict=True):
         console.print(f"  {source}\n    [bold]{target}[/bold]")
     console.print(f"\n[bold]One of them opened up[/bold]: {OPENED}")
-    measured = next(record for record in reversed(RunFolder(out).metrics()) if "measured" in record)
-    head = measured["alignment"]
     console.print(explanation_view(translator.explain(OPENED), layer=head["layer"], head=head["head"]))
     show_scores(console, measured)
     console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")
