@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -37,3 +39,10 @@ def test_the_readme_names_only_commands_that_exist() -> None:
     known = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     named = set(re.findall(r"(?:^ +|`|\| |\$ )glassformer ([a-z]+)", README.read_text(encoding="utf-8"), flags=re.M))
     assert {"train", "translate", "evaluate", "explain"} <= named <= known
+
+
+def test_the_demo_refuses_a_folder_that_holds_another_run(trained: Path, command: Callable[..., Any]) -> None:
+    outcome = command("demo", "--out", trained)
+    assert outcome.code == 2
+    assert "Traceback" not in outcome.err
+    assert "was started otherwise" in outcome.err

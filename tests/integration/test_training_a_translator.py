@@ -13,7 +13,7 @@ import torch
 
 import glassformer as gf
 from glassformer.config import to_toml, validate
-from glassformer.errors import DataError, ModelError, SettingsError
+from glassformer.errors import DataError, ModelError, RunError, SettingsError
 from glassformer.store import files
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation import TranslationRecipe
@@ -297,3 +297,11 @@ def test_pairs_with_a_side_too_long_are_left_out_and_counted(toy: Any, tmp_path:
     gf.train_translator(toy.recipe(data={"max_tokens": 5}, train={"steps": 1}), tmp_path / "run", watcher=Listening())
     left_out = sum(text.startswith("Left out") and "data.max_tokens = 5" in text for text in told)
     assert left_out == 1
+
+
+def test_a_finished_run_is_not_taken_for_one_of_other_settings(toy: Any) -> None:
+    out = toy.folder / "finished"
+    gf.train_translator(toy.recipe(), out)
+    assert gf.train_translator(toy.recipe(), out).stopped == "finished before"
+    with pytest.raises(RunError, match=r"train\.lr was 0\.01, now 0\.02"):
+        gf.train_translator(toy.recipe(train={"lr": 2e-2}), out)

@@ -61,7 +61,9 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     if not progress.stopped:
         display.farewell(progress)
         raise typer.Exit(130)
-    measured = next((record for record in reversed(RunFolder(out).metrics()) if "measured" in record), {})
+    measured: dict[str, Any] = next(
+        (record for record in reversed(RunFolder(out).metrics()) if "measured" in record), {}
+    )
     head = measured.get("alignment")
     if head is None:
         raise RunError(f"{out} holds another run than the demo's. Choose another --out.")

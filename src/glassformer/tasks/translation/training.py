@@ -96,6 +96,8 @@ def train_translator(
     watcher = watcher or Silent()
     with run.lock():
         if run.exists and run.finished:
+            then = read_recipe(run)
+            refuse_changes(run, changed_settings(still_open_as(then, recipe), then))
             watcher.on_stage(
                 f"{run.path} is finished already; nothing to do. For another training choose another --out."
             )
@@ -256,6 +258,12 @@ def refuse_changes(run: RunFolder, changes: Sequence[str]) -> None:
 def changed_settings(now: TranslationRecipe, then: TranslationRecipe) -> list[str]:
     values = ((name, _value(then, name), _value(now, name)) for name, _ in walk(TranslationRecipe) if name != "out")
     return [f"{name} was {old!r}, now {new!r}" for name, old, new in values if old != new]
+
+
+def still_open_as(then: TranslationRecipe, now: TranslationRecipe) -> TranslationRecipe:
+    """`now` with what it leaves open (steps, threads, device, ...) decided as it was `then`."""
+    train = {name: value for name, value in now.train if value is not None and value != "auto"}
+    return now.model_copy(update={"train": then.train.model_copy(update=train)})
 
 
 def _value(settings: Any, name: str) -> Any:
