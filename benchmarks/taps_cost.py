@@ -74,7 +74,7 @@ def main() -> None:
     model = Transformer(TransformerConfig(size="tiny"), source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY)
     rows = np.random.default_rng(0).integers(4, VOCABULARY, (100, 16)).tolist()
     marks = Marks(pad=0, bos=2, eos=3)
-    batch = EncodedPairs(Ragged(rows), Ragged(rows), marks, marks).batch(np.arange(100))
+    batch = EncodedPairs(Ragged.of(rows), Ragged.of(rows), marks, marks).batch(np.arange(100))
     optimiser = make_optimiser(model, TrainSettings())
     loss = partial(token_loss, model, label_smoothing=0.1)
     step = partial(

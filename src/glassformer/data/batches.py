@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from glassformer.errors import DataError
 
-Ids = NDArray[np.int32]
+Ids = NDArray[np.int32] | NDArray[np.uint32] | NDArray[np.uint16]
 Index = NDArray[np.int64]
 
 
@@ -65,12 +66,21 @@ class Batch:
 
 
 class Ragged:
-    """Many id sequences in one flat array: 4 bytes a token, no Python object a sentence."""
+    """Many id sequences in one flat array: no Python object a sentence."""
 
-    def __init__(self, sequences: Sequence[Sequence[int]]) -> None:
+    def __init__(self, flat: Ids, lengths: Index) -> None:
+        self.flat = flat
+        self.offsets: Index = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> Ragged:
         lengths = np.fromiter((len(s) for s in sequences), dtype=np.int64, count=len(sequences))
-        self.offsets: Index = np.concatenate([[0], np.cumsum(lengths)])
-        self.flat: Ids = np.fromiter((i for s in sequences for i in s), dtype=np.int32, count=int(self.offsets[-1]))
+        return cls(np.fromiter((i for s in sequences for i in s), dtype=np.int32, count=int(lengths.sum())), lengths)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
+        """All sequences of all parts, in their order."""
+        return cls(np.concatenate([part.flat for part in parts]), np.concatenate([part.lengths for part in parts]))
 
     @property
     def lengths(self) -> Index:
@@ -109,6 +119,10 @@ class EncodedPairs:
         """(n, 2): source and target lengths as they stand in a batch, end marks included."""
         return np.stack([self.sources.lengths + 1, self.targets.lengths + 1], axis=1)
 
+    def pools(self, *, seed: int, epoch: int) -> Iterator[EncodedPairs]:  # noqa: ARG002 (the same in every epoch)
+        """What is in memory is one pool."""
+        yield self
+
     def batch(self, index: Index) -> Batch:
         """The pairs at `index` as one padded batch."""
         mark = self.target_marks
@@ -133,14 +147,22 @@ def source_batch(rows: Sequence[Sequence[int]], marks: Marks) -> SourceBatch:
     return SourceBatch(padded(closed, marks.pad), torch.tensor([len(row) for row in closed]))
 
 
-def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int) -> list[Index]:
-    """The batches of one epoch: a pure function of its arguments.
+class Pools(Protocol):
+    """A corpus of any size. An epoch goes through it pool by pool; only one pool is in memory."""
+
+    def __len__(self) -> int: ...
+
+    def pools(self, *, seed: int, epoch: int) -> Iterator[EncodedPairs]: ...
+
+
+def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int, pool: int = 0) -> list[Index]:
+    """The batches of one pool in one epoch: a pure function of its arguments.
 
     Sentences are sorted by source length and, within one source length, by target length, up and down by turns, so
     that neighbours are alike on both sides; equal ones are shuffled. A batch holds as many as fit into `tokens`
     (padding included, both sides). The order of the batches is shuffled.
     """
-    random = np.random.default_rng([seed, epoch])
+    random = np.random.default_rng([seed, epoch, pool] if pool else [seed, epoch])
     shuffled = random.permutation(len(lengths))
     source, target = lengths[shuffled, 0], lengths[shuffled, 1]
     up_and_down = np.where(source % 2 == 0, target, -target)
@@ -160,12 +182,19 @@ def _cut(order: Index, lengths: Index, tokens: int) -> Iterator[Index]:
     yield order[start:]
 
 
-def stream(lengths: Index, *, tokens: int, seed: int, skip: int = 0) -> Iterator[tuple[int, Index]]:
+def count_batches(pairs: Pools, *, tokens: int, seed: int) -> int:
+    """The batches of the first epoch."""
+    pools = enumerate(pairs.pools(seed=seed, epoch=0))
+    return sum(len(epoch_batches(one.lengths, tokens=tokens, seed=seed, epoch=0, pool=number)) for number, one in pools)
+
+
+def stream(pairs: Pools, *, tokens: int, seed: int, skip: int = 0) -> Iterator[tuple[int, Batch]]:
     """(epoch, batch) without end, the first `skip` batches left out: the state of the stream is one integer."""
-    if not len(lengths):
+    if not len(pairs):
         raise DataError("No sentence pair is left to train on.")
     for epoch in count():
-        batches = epoch_batches(lengths, tokens=tokens, seed=seed, epoch=epoch)
-        for index in batches[skip:]:
-            yield epoch, index
-        skip = max(0, skip - len(batches))
+        for number, pool in enumerate(pairs.pools(seed=seed, epoch=epoch)):
+            batches = epoch_batches(pool.lengths, tokens=tokens, seed=seed, epoch=epoch, pool=number)
+            for index in batches[skip:]:
+                yield epoch, pool.batch(index)
+            skip = max(0, skip - len(batches))

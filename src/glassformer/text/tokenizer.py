@@ -6,10 +6,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from glassformer.errors import TokenizerError
@@ -78,6 +81,15 @@ class Tokenizer:
             ids if self._special_ids.isdisjoint(ids) else self.encode(text)
             for text, ids in zip(texts, found, strict=True)
         ]
+
+    def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts one after another, and how many each text has: no list a text is kept."""
+        for text in texts:
+            _check_text(text)
+        flat, lengths = _flat([one.ids for one in self._inner.encode_batch_fast(list(texts), add_special_tokens=False)])
+        if np.isin(flat, list(self._special_ids)).any():  # rare: a text that spells out a special token
+            return _flat(self.encode_batch(texts))
+        return flat, lengths
 
     def normalize(self, text: str) -> str:
         """The text as the tokenizer sees it, and as `decode` gives it back where all its pieces are known."""
@@ -285,6 +297,11 @@ class Tokenizer:
         return json.dumps(content, ensure_ascii=False, indent=2)
 
 
+def _flat(rows: list[list[int]]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    return np.fromiter(chain.from_iterable(rows), dtype=np.uint32, count=int(lengths.sum())), lengths
+
+
 def _rebuilt(content: str, merges: tuple[Merge, ...]) -> Tokenizer:
     return Tokenizer(tokenizers.Tokenizer.from_str(content), merges=merges)
 
@@ -315,8 +332,10 @@ def _renamed(vocabulary: Any, ids: frozenset[int]) -> Any:
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
         _fail(f"got a {type(text).__name__} to encode; expected a text (str)")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        _fail("the text holds half of a surrogate pair, which is no character; read it as UTF-8 or remove it")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        _fail("the text holds half of a surrogate pair, which is no character; read it as UTF-8 or remove it", error)
 
 
 def _read(path: str | Path) -> str:

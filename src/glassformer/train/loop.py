@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from glassformer.data.batches import Batch, EncodedPairs, stream
+from glassformer.data.batches import Batch, Pools, stream
 from glassformer.store.run import Checkpoint, RunFolder
 from glassformer.store.weights import load_weights, weights_of
 from glassformer.train.optimiser import load_optimiser, make_optimiser, optimiser_tensors
@@ -54,7 +54,7 @@ class Job:
     """All that a training needs; made by the task."""
 
     model: nn.Module
-    pairs: EncodedPairs
+    pairs: Pools
     settings: TrainSettings  # resolved
     loss: Loss
     validate: Callable[[], Scores]  # in eval mode; gives at least settings.best_by
@@ -97,8 +97,7 @@ def restore(job: Job, optimiser: torch.optim.Optimizer) -> Progress:
 
 def job_batches(job: Job, *, skip: int) -> Iterator[tuple[int, Batch]]:
     settings = job.settings
-    for epoch, index in stream(job.pairs.lengths, tokens=settings.batch_tokens, seed=settings.seed, skip=skip):
-        yield epoch, job.pairs.batch(index)
+    return stream(job.pairs, tokens=settings.batch_tokens, seed=settings.seed, skip=skip)
 
 
 def advance(

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 import torch
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged, epoch_batches, source_batch, stream
+from glassformer.data.batches import EncodedPairs, Marks, Ragged, count_batches, epoch_batches, source_batch, stream
 from glassformer.errors import DataError
 
+MARKS = Marks(pad=0, bos=1, eos=2), Marks(pad=7, bos=8, eos=9)
 SOURCES = [[11, 12, 13], [14], [], [15, 16]]
 TARGETS = [[21], [22, 23, 24, 25], [26, 27], []]
 
 
 @pytest.fixture
 def pairs() -> EncodedPairs:
-    return EncodedPairs(Ragged(SOURCES), Ragged(TARGETS), Marks(pad=0, bos=1, eos=2), Marks(pad=7, bos=8, eos=9))
+    return EncodedPairs(Ragged.of(SOURCES), Ragged.of(TARGETS), *MARKS)
 
 
 def test_ragged_gives_back_each_sequence() -> None:
-    ragged = Ragged(SOURCES)
+    ragged = Ragged.of(SOURCES)
     assert len(ragged) == 4
     assert [ragged[i].tolist() for i in range(4)] == SOURCES
     assert ragged.lengths.tolist() == [3, 1, 0, 2]
@@ -29,7 +30,7 @@ def test_ragged_gives_back_each_sequence() -> None:
 
 
 def test_no_sequences_are_ragged_too() -> None:
-    assert len(Ragged([])) == 0
+    assert len(Ragged.of([])) == 0
 
 
 def test_lengths_count_the_end_mark(pairs: EncodedPairs) -> None:
@@ -66,13 +67,15 @@ def test_sentences_to_translate_are_closed_and_padded() -> None:
 
 def test_a_stream_over_nothing_is_refused() -> None:
     with pytest.raises(DataError, match="No sentence pair is left"):
-        next(stream(np.empty((0, 2), dtype=np.int64), tokens=100, seed=1))
+        next(stream(EncodedPairs(Ragged.of([]), Ragged.of([]), *MARKS), tokens=100, seed=1))
 
 
 def test_a_stream_goes_through_the_epochs_one_after_the_other() -> None:
     lengths = np.random.default_rng(3).integers(2, 9, (23, 2))
-    per_epoch = len(epoch_batches(lengths, tokens=50, seed=1, epoch=0))
-    epochs = [epoch for epoch, _ in islice(stream(lengths, tokens=50, seed=1), 3 * per_epoch)]
+    pairs = EncodedPairs(*(Ragged.of([[5] * (n - 1) for n in side]) for side in lengths.T), *MARKS)
+    per_epoch = count_batches(pairs, tokens=50, seed=1)
+    assert per_epoch == len(epoch_batches(lengths, tokens=50, seed=1, epoch=0))
+    epochs = [epoch for epoch, _ in islice(stream(pairs, tokens=50, seed=1), 3 * per_epoch)]
     assert epochs[:per_epoch] == [0] * per_epoch
     assert set(epochs) >= {0, 1}
     assert epochs == sorted(epochs)

@@ -54,7 +54,7 @@ def make_job(
     coming: Iterator[float] = iter(scores)
     return Job(
         model=model,
-        pairs=EncodedPairs(Ragged(rows), Ragged(rows), MARKS, MARKS),
+        pairs=EncodedPairs(Ragged.of(rows), Ragged.of(rows), MARKS, MARKS),
         settings=TrainSettings(**given).resolved(batches_per_epoch=5, threads=1, device="cpu"),
         loss=partial(token_loss, model, label_smoothing=0.1),
         validate=lambda: {name: next(coming)},

@@ -26,7 +26,7 @@ LENGTHS = [(3, 5), (1, 2), (7, 1), (2, 11), (5, 3), (4, 4), (6, 2), (1, 7)]  # r
 def pairs() -> EncodedPairs:
     random = np.random.default_rng(5)
     rows = [[random.integers(3, V, n).tolist() for n in lengths] for lengths in LENGTHS]
-    return EncodedPairs(Ragged([s for s, _ in rows]), Ragged([t for _, t in rows]), MARKS, MARKS)
+    return EncodedPairs(Ragged.of([s for s, _ in rows]), Ragged.of([t for _, t in rows]), MARKS, MARKS)
 
 
 def make_model(**changed: object) -> Transformer:

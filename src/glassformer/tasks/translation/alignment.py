@@ -72,8 +72,8 @@ def piece_links(translator: Translator, phrase: Phrase) -> tuple[tuple[int, int]
 def cross_attentions(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
     """For each given pair the cross-attention of all heads, (N, H, T, S), padding cut off; T and S include </s>."""
     pairs = EncodedPairs(
-        Ragged(translator.source.encode_batch(sources)),
-        Ragged(translator.target.encode_batch(targets)),
+        Ragged.of(translator.source.encode_batch(sources)),
+        Ragged.of(translator.target.encode_batch(targets)),
         translator.source_marks,
         translator.target_marks,
     )

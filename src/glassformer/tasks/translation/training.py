@@ -13,7 +13,7 @@ from torch import nn
 
 from glassformer import __version__
 from glassformer.config import to_toml, validate, walk
-from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
+from glassformer.data.batches import EncodedPairs, Ragged, count_batches, epoch_batches
 from glassformer.data.pairs import Corpus, all_sides, hold_out, read_aligned, read_pair_files, read_tsv
 from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
 from glassformer.data.settings import DataSettings
@@ -207,7 +207,7 @@ def encode(
         watcher.on_stage(f"Left out {len(corpus) - len(kept):,} pairs: longer than {limit} tokens, or empty")
     if not kept:
         raise DataError(f"All {len(corpus):,} pairs are longer than {limit} tokens. Raise it.")
-    return EncodedPairs(Ragged([s for s, _ in kept]), Ragged([t for _, t in kept]), marks_of(source), marks_of(target))
+    return EncodedPairs(Ragged.of([s for s, _ in kept]), Ragged.of([t for _, t in kept]), marks_of(source), marks_of(target))
 
 
 # Plan and run
@@ -215,9 +215,9 @@ def encode(
 
 def resolve(recipe: TranslationRecipe, pairs: EncodedPairs, device: torch.device) -> TranslationRecipe:
     """The recipe with everything decided that depends on the data and the machine."""
-    batches = epoch_batches(pairs.lengths, tokens=recipe.train.batch_tokens, seed=recipe.train.seed, epoch=0)
+    batches = count_batches(pairs, tokens=recipe.train.batch_tokens, seed=recipe.train.seed)
     settings = recipe.train.resolved(
-        batches_per_epoch=len(batches), threads=torch.get_num_threads(), device=str(device)
+        batches_per_epoch=batches, threads=torch.get_num_threads(), device=str(device)
     )
     return recipe.model_copy(update={"train": settings, "out": None})
 

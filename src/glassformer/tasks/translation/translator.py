@@ -164,7 +164,7 @@ class Translator:
 
     def _explain_ids(self, text: str, source: Sequence[int], predicted: Sequence[int], top: int) -> Explanation:
         """`predicted`: all that was chosen, with the end mark if it was reached."""
-        pair = EncodedPairs(Ragged([source]), Ragged([predicted[:-1]]), self.source_marks, self.target_marks)
+        pair = EncodedPairs(Ragged.of([source]), Ragged.of([predicted[:-1]]), self.source_marks, self.target_marks)
         return explain_pass(
             self.model,
             pair.batch(np.array([0])).to(self.device),

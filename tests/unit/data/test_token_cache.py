@@ -1,0 +1,184 @@
+"""The token cache: what goes in comes out, whole or not at all, and never twice at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from glassformer.data import token_cache
+from glassformer.data.batches import Marks, count_batches, stream
+from glassformer.data.token_cache import TokenCache, build_cache, cache_folder, held, read_shard, shard_path, sweep
+from glassformer.errors import DataError
+from glassformer.text import Tokenizer, train_tokenizer
+
+MARKS = Marks(pad=0, bos=2, eos=3)
+PAIRS = [(f"the house number {i} is {'very ' * (i % 7)}old", f"das Haus Nummer {i} ist alt") for i in range(53)]
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_cache, "SHARD", 5)
+    monkeypatch.setattr(token_cache, "POOL", 3)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer("bpe", [text for pair in PAIRS for text in pair], vocab_size=400)
+
+
+def built(folder: Path, tokenizer: Tokenizer, *, most: int = 100) -> TokenCache:
+    build_cache(folder, iter(PAIRS), tokenizer, tokenizer, most=most)
+    return TokenCache(folder, source_marks=MARKS, target_marks=MARKS)
+
+
+def texts_of(cache: TokenCache, tokenizer: Tokenizer, *, seed: int = 1, epoch: int = 0) -> list[tuple[str, str]]:
+    return [
+        (tokenizer.decode(pool.sources[i].tolist()), tokenizer.decode(pool.targets[i].tolist()))
+        for pool in cache.pools(seed=seed, epoch=epoch)
+        for i in range(len(pool))
+    ]
+
+
+def test_every_pair_comes_back_once_in_every_epoch(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    cache = built(tmp_path, tokenizer)
+    assert (len(cache), cache.left_out) == (53, 0)
+    first, second = (texts_of(cache, tokenizer, epoch=epoch) for epoch in (0, 1))
+    assert sorted(first) == sorted(second) == sorted(PAIRS)
+    assert first != second != PAIRS
+    assert first == texts_of(cache, tokenizer, epoch=0)
+    assert first != texts_of(cache, tokenizer, seed=2, epoch=0)
+
+
+def test_a_corpus_of_few_shards_is_one_pool_in_its_own_order(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_cache, "POOL", 11)
+    cache = built(tmp_path, tokenizer)
+    assert len(list(cache.pools(seed=1, epoch=0))) == 1
+    assert texts_of(cache, tokenizer) == PAIRS
+
+
+def test_pools_hold_no_more_than_their_shards(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    sizes = [len(pool) for pool in built(tmp_path, tokenizer).pools(seed=1, epoch=0)]
+    assert sum(sizes) == 53
+    assert max(sizes) <= 3 * 5
+    assert len(sizes) == 4
+
+
+def test_the_stream_over_a_cache_goes_on_where_it_stood(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    cache = built(tmp_path, tokenizer)
+    per_epoch = count_batches(cache, tokens=80, seed=1)
+    whole = [batch.source.tolist() for _, batch in islice(stream(cache, tokens=80, seed=1), 3 * per_epoch)]
+    for skip in (1, per_epoch - 1, per_epoch, per_epoch + 2):
+        later = [batch.source.tolist() for _, batch in islice(stream(cache, tokens=80, seed=1, skip=skip), per_epoch)]
+        assert later == whole[skip : skip + per_epoch]
+
+
+def test_pairs_too_long_or_empty_stay_out_and_are_counted(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    longest = sorted({max(len(tokenizer.encode(text)) for text in pair) for pair in PAIRS})
+    most = longest[-2]
+    expected = [pair for pair in PAIRS if max(len(tokenizer.encode(text)) for text in pair) <= most]
+    build_cache(tmp_path, [*PAIRS, ("", "x")], tokenizer, tokenizer, most=most)
+    cache = TokenCache(tmp_path, source_marks=MARKS, target_marks=MARKS)
+    assert sorted(texts_of(cache, tokenizer)) == sorted(expected)
+    assert cache.left_out == len(PAIRS) + 1 - len(expected) > 1
+
+
+def test_a_finished_cache_is_not_built_again(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    built(tmp_path, tokenizer)
+    build_cache(tmp_path, iter([]), tokenizer, tokenizer, most=100)
+    assert len(TokenCache(tmp_path, source_marks=MARKS, target_marks=MARKS)) == 53
+
+
+def test_a_build_that_was_cut_off_goes_on_with_its_whole_shards(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    whole = texts_of(built(tmp_path / "whole", tokenizer), tokenizer)
+
+    def cut_off() -> object:
+        yield from PAIRS[:37]
+        raise KeyboardInterrupt
+
+    cut = tmp_path / "cut"
+    with pytest.raises(KeyboardInterrupt):
+        build_cache(cut, cut_off(), tokenizer, tokenizer, most=100)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="not a whole token cache"):
+        TokenCache(cut, source_marks=MARKS, target_marks=MARKS)
+    made = {path: path.stat().st_mtime_ns for path in cut.glob("shard-*")}
+    assert len(made) == 7
+    shard_path(cut, 2).write_bytes(b"half")  # a shard that the disk lost
+    assert texts_of(built(cut, tokenizer), tokenizer) == whole
+    again = {path: path.stat().st_mtime_ns for path in made}
+    assert {path for path in made if again[path] != made[path]} == {shard_path(cut, 2)}
+
+
+def test_a_second_run_waits_for_the_first_and_does_nothing_twice(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    entered, go_on, waited = threading.Event(), threading.Event(), threading.Event()
+
+    def slowly() -> object:
+        entered.set()
+        go_on.wait(10)
+        yield from PAIRS
+
+    def never() -> object:
+        raise AssertionError("the second run read the sentences again")
+        yield
+
+    arguments = {"source": tokenizer, "target": tokenizer, "most": 100}
+    first = threading.Thread(target=build_cache, args=(tmp_path, slowly()), kwargs=arguments)
+    second = threading.Thread(target=build_cache, args=(tmp_path, never()), kwargs={**arguments, "on_wait": waited.set})
+    first.start()
+    assert entered.wait(10)
+    second.start()
+    assert waited.wait(10)
+    go_on.set()
+    first.join(10)
+    second.join(10)
+    assert len(TokenCache(tmp_path, source_marks=MARKS, target_marks=MARKS)) == 53
+
+
+def test_ids_take_two_bytes_where_the_vocabulary_allows(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    built(tmp_path, tokenizer)
+    source, target = read_shard(shard_path(tmp_path, 0))
+    assert source.flat.dtype == target.flat.dtype == np.uint16
+
+
+def test_a_lost_shard_makes_the_cache_be_built_again(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    built(tmp_path, tokenizer)
+    shard_path(tmp_path, 1).unlink()
+    assert sorted(texts_of(built(tmp_path, tokenizer), tokenizer)) == sorted(PAIRS)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="Set GLASSFORMER_CACHE"), held(tmp_path / "file" / "below"):
+        pass
+
+
+def test_where_the_cache_lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("GLASSFORMER_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "glassformer"
+    monkeypatch.setenv("GLASSFORMER_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+
+
+def test_sweeping_takes_only_what_nobody_used_for_a_month(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    for name in ("old", "new"):
+        built(tmp_path / name / "tokens", tokenizer)
+    month = time.time() - 40 * 86_400
+    for path in (tmp_path / "old").rglob("*"):
+        os.utime(path, (month, month))
+    assert sweep(tmp_path) == [tmp_path / "old"]
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_damaged_card_counts_as_none(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    built(tmp_path, tokenizer)
+    (tmp_path / "cache.json").write_text(json.dumps({"format": 99}))
+    assert len(built(tmp_path, tokenizer)) == 53
