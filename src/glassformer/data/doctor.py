@@ -1,0 +1,40 @@
+"""A corpus examined before anything is learnt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from glassformer.data.findings import Findings
+from glassformer.data.held import Held
+from glassformer.data.inputs import Choice, Input, languages_of, read_pairs
+from glassformer.data.screen import screen
+
+Progress = Callable[[int, int], None]
+
+
+def examine(
+    inputs: Sequence[Input],
+    *,
+    columns: Choice = None,
+    languages: Choice = None,
+    valid: Sequence[Input] = (),
+    test: Sequence[Input] = (),
+    progress: Progress | None = None,
+) -> Findings:
+    """All that can be found in one pass over the inputs; nothing is written and nothing changed."""
+    held = read_held(valid=valid, test=test, columns=columns, languages=languages)
+    findings = Findings()
+    findings.languages = languages or languages_of(inputs)
+    records = read_pairs(inputs, columns=columns, languages=languages, progress=progress)
+    for _ in screen(records, findings=findings, held=held, every=True):
+        pass
+    return findings
+
+
+def read_held(*, valid: Sequence[Input], test: Sequence[Input], columns: Choice, languages: Choice) -> Held:
+    """The held-out parts that were given."""
+    held = Held()
+    for name, inputs in (("valid", valid), ("test", test)):
+        if inputs:
+            held.add(name, read_pairs(inputs, columns=columns, languages=languages))
+    return held
