@@ -11,6 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from glassformer.errors import DataError
+from glassformer.evaluate.bleu_tokenizer import bleu_tokenizer
 from glassformer.evaluate.score import Score
 
 RESAMPLES = 1000
@@ -24,21 +25,30 @@ class PlainCHRF(CHRF):
 
 
 def corpus_scores(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    language: str | None = None,
+    resamples: int = RESAMPLES,
 ) -> list[Score]:
-    """BLEU, chrF and exact match of all sentences; each sentence may have several references."""
+    """BLEU, chrF and exact match of all sentences; each sentence may have several references.
+
+    `language` is the code of what was translated into; it decides how BLEU finds the words (see `bleu_tokenizer`).
+    """
     _check(hypotheses, references)
     streams = reference_streams(references)
-    metrics = [("BLEU", BLEU()), ("chrF", PlainCHRF())]
+    metrics = [("BLEU", BLEU(tokenize=bleu_tokenizer(language, references))), ("chrF", PlainCHRF())]
     scores = [_corpus_score(name, metric, hypotheses, streams, resamples) for name, metric in metrics]
     return [*scores, exact_match(hypotheses, references, resamples=resamples)]
 
 
-def bleu_and_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, float]:
+def bleu_and_chrf(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str | None = None
+) -> tuple[float, float]:
     """The two numbers alone, quick enough for every validation."""
     _check(hypotheses, references)
     streams = reference_streams(references)
-    bleu, chrf = BLEU(), CHRF()
+    bleu, chrf = BLEU(tokenize=bleu_tokenizer(language, references)), CHRF()
     return bleu.corpus_score(hypotheses, streams).score, chrf.corpus_score(hypotheses, streams).score
 
 
