@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassformer.data.aligned import read_aligned
+from glassformer.data.gettext import read_po
+from glassformer.data.json_lines import read_json_lines
 from glassformer.data.languages import pair_in_name
 from glassformer.data.naming import (
     TEXT,
@@ -22,6 +24,7 @@ from glassformer.data.naming import (
 from glassformer.data.opening import BLOCK, STDIN, check_file, shown
 from glassformer.data.records import Record
 from glassformer.data.tables import read_csv, read_tsv
+from glassformer.data.tmx import read_tmx
 from glassformer.errors import DataError
 
 Choice = tuple[str, str] | None
@@ -106,12 +109,15 @@ def _meter(inputs: Sequence[Input], progress: Callable[[int, int], None]) -> Cal
 
 
 def _reader(one: Input, columns: Choice, languages: Choice, on_read: Callable[[int], None] | None) -> Iterator[Record]:
+    path = one.paths[0]
     if one.kind == "aligned":
-        return read_aligned(one.paths[0], one.paths[1], on_read=on_read)
-    table = {"tsv": read_tsv, "csv": read_csv}.get(one.kind)
-    if table is None:
-        raise DataError(f"{one}: no reader for {one.kind!r}.")
-    return table(one.paths[0], columns=columns, languages=languages, on_read=on_read)
+        return read_aligned(path, one.paths[1], on_read=on_read)
+    if one.kind == "po":
+        return read_po(path, on_read=on_read)
+    if one.kind == "tmx":
+        return read_tmx(path, languages=languages, on_read=on_read)
+    read = {"tsv": read_tsv, "csv": read_csv, "jsonl": read_json_lines}[one.kind]
+    return read(path, columns=columns, languages=languages, on_read=on_read)
 
 
 def fingerprint(inputs: Sequence[Input]) -> str:

@@ -25,7 +25,9 @@ def pair(source: Side, target: Side) -> Record:
 
 def unescaped_pair(source: str, target: str, place: Place, *, oddities: tuple[Problem, ...] = ()) -> Record:
     """The same for texts that were written with escapes: signs are looked for in the text, places are the unit's."""
-    found = [flaw for text in (source, target) for flaw in (_flaw(text, place),) if flaw]
+    found = tuple(flaw for flaw in (_flaw(source, place), _flaw(target, place)) if flaw)
+    if found:
+        source, target = (text.encode("utf-8", "replace").decode() for text in (source, target))
     return _judged(Side(source, place, (*oddities, *found)), Side(target, place), exact=False)
 
 
