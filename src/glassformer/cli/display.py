@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
@@ -17,12 +19,14 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
 from rich.text import Text
 
-from glassformer.tasks.translation import TranslationRecipe
-from glassformer.train.loop import Progress as Standing
-from glassformer.train.step import StepReport
+if TYPE_CHECKING:  # a bar needs no torch
+    from glassformer.tasks.translation import TranslationRecipe
+    from glassformer.train.loop import Progress as Standing
+    from glassformer.train.step import StepReport
 
 
 def stderr_console() -> Console:
@@ -144,3 +148,14 @@ def counting(what: str) -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+@contextmanager
+def reading(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for files that are read: hears (bytes read, bytes in all), shows rate and time left."""
+    console = stderr_console()
+    columns = (TextColumn(what), BarColumn(bar_width=24), DownloadColumn(), TransferSpeedColumn())
+    left = (TimeRemainingColumn(), TextColumn("left"))
+    with Progress(*columns, *left, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
