@@ -9,7 +9,7 @@ from io import TextIOWrapper
 import typer
 
 from glassformer import __version__
-from glassformer.cli import corpora, demo, learning, running, tokens, training
+from glassformer.cli import checking, corpora, demo, learning, running, tokens, training
 from glassformer.errors import GlassformerError
 
 app = typer.Typer(
@@ -39,6 +39,7 @@ def glassformer(
 
 
 demo.add_to(app)
+checking.add_to(app)
 training.add_to(app)
 corpora.add_to(app)
 running.add_to(app)

@@ -116,6 +116,7 @@ class Findings:
         self.oddities = Kinds({name: one.help for name, one in ODDITIES.items()}, NOTE)
         self.examined = False  # every filter was asked about every usable pair: then `hits` tells what each would drop
         self.left: int | None = None  # after all recommended filters
+        self.flattened = 0  # pairs whose line breaks or tabs became spaces, since the output cannot hold them
         self.repeated_sources = 0  # pairs whose source stood before with another target
         self.lengths = (Lengths(), Lengths())
         self.profile = Profile()
@@ -176,6 +177,7 @@ class Findings:
             if self.examined
             else None,
             "left_after_recommended": self.left,
+            "flattened": self.flattened,
             "repeated_sources": self.repeated_sources,
             "sides": {name: lengths_dict(self.lengths[side]) for side, name in enumerate(SIDES)},
             "profile": profile_dict(self.profile),

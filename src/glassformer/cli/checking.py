@@ -1,0 +1,194 @@
+"""Looking at sentences before training on them: `glassformer doctor` and `glassformer clean`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.several import several_values
+from glassformer.errors import SettingsError
+
+if TYPE_CHECKING:
+    from glassformer.data.findings import Findings
+    from glassformer.data.inputs import Input
+
+DOCTOR_EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer doctor train.en train.de
+      [dim]what is in these files, what is wrong with them, and what each filter would drop[/dim]
+
+  glassformer doctor train.en train.de --valid val.en val.de --test test.en test.de
+      [dim]also: which held-out sentences stand in the training data[/dim]
+
+  glassformer doctor 'corpus/*.tmx' --languages en,de
+
+  glassformer doctor corpus.csv --columns English,German --json | jq .filters
+"""
+CLEAN_EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer clean train.en train.de --out clean/train
+      [dim]makes clean/train.en, clean/train.de and clean/train.dropped.jsonl, by the recommended filters[/dim]
+
+  glassformer clean corpus.tmx --languages en,de --out corpus.tsv.gz
+
+  glassformer clean train.en train.de --out clean/train --filters duplicate,control,placeholders
+
+  glassformer clean train.en train.de --out clean/train --valid val.en val.de
+      [dim]also leaves out what stands in the held-out sentences[/dim]
+"""
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        help="Two aligned text files, or TSV, CSV, JSONL, .po, TMX; globs; '-' is a TSV on stdin. Packed ones too.",
+        metavar="FILES...",
+    ),
+]
+Valid = Annotated[list[str] | None, typer.Option(metavar="FILES...", help="Held-out files to compare with.")]
+Test = Annotated[list[str] | None, typer.Option(metavar="FILES...", help="The same, for the test part.")]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Tables: the two columns, by name or number (from 1).")
+]
+Languages = Annotated[str | None, typer.Option(metavar="EN,DE", help="The two languages, as the files name them.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead, with everything in it.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    command = several_values({"--valid", "--test"})
+    app.command(epilog=DOCTOR_EXAMPLES, cls=command)(doctor)
+    app.command(epilog=CLEAN_EXAMPLES, cls=command)(clean)
+
+
+def doctor(
+    files: Files,
+    valid: Valid = None,
+    test: Test = None,
+    columns: Columns = None,
+    languages: Languages = None,
+    json_: Json = False,
+) -> None:
+    """Examine sentences in two languages before training on them. Changes nothing."""
+    from glassformer.cli.display import reading
+    from glassformer.data.doctor import examine
+    from glassformer.data.inputs import gather
+
+    inputs = gather(files)
+    chosen, named = two("--columns", columns), two("--languages", languages)
+    with reading("examining") as progress:
+        findings = examine(
+            inputs,
+            columns=chosen,
+            languages=named,
+            valid=gather(valid) if valid else [],
+            test=gather(test) if test else [],
+            progress=progress,
+        )
+    if json_:
+        typer.echo(json.dumps(findings.to_dict(), ensure_ascii=False))
+        return
+    options = given_options(columns=columns, languages=languages, valid=valid, test=test)
+    show_examination(findings, [*files, *options], suggested_output(inputs))
+
+
+def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> None:
+    from glassformer.cli.findings_view import findings_console, show_findings
+
+    console = findings_console()
+    show_findings(findings, console)
+    worth_dropping = findings.units > (findings.used if findings.left is None else findings.left)
+    if not worth_dropping:
+        return
+    trim = ["--trim"] if "no partner" in findings.dropped else []
+    command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *trim])
+    console.print("\nTo go on without them:", markup=False)
+    console.print(f"  {command}", markup=False)
+
+
+def clean(
+    files: Files,
+    out: Annotated[
+        str,
+        typer.Option(
+            help="A new .tsv or .jsonl (also packed), or how two new files begin: clean/train.", metavar="OUT"
+        ),
+    ],
+    filters: Annotated[
+        str, typer.Option(metavar="A,B", help="Which filters drop a pair, or 'all', or 'recommended'.")
+    ] = "recommended",
+    valid: Valid = None,
+    test: Test = None,
+    columns: Columns = None,
+    languages: Languages = None,
+    trim: Annotated[
+        bool, typer.Option("--trim", help="Drop the lines at the end of the longer file, which have no partner.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Write the pairs worth training on to new files, and beside them what was dropped and why."""
+    from glassformer.cli.display import reading
+    from glassformer.data.cleaning import clean as clean_corpus
+    from glassformer.data.cleaning import destination_of
+    from glassformer.data.inputs import gather
+
+    inputs = gather(files)
+    chosen, named = two("--columns", columns), two("--languages", languages)
+    destination = destination_of(out, inputs, languages=named)
+    with reading("cleaning") as progress:
+        findings = clean_corpus(
+            inputs,
+            out,
+            filters=[name.strip() for name in filters.split(",")],
+            columns=chosen,
+            languages=named,
+            valid=gather(valid) if valid else [],
+            test=gather(test) if test else [],
+            trim=trim,
+            progress=progress,
+        )
+    written = [str(path) for path in (*destination.paths, destination.dropped)]
+    if json_:
+        typer.echo(json.dumps({"written": written, **findings.to_dict()}, ensure_ascii=False))
+        return
+    from glassformer.cli.findings_view import findings_console, show_cleaning
+
+    console = findings_console()
+    show_cleaning(findings, console)
+    console.print(f"Written: {', '.join(written)}", markup=False)
+
+
+def two(option: str, value: str | None) -> tuple[str, str] | None:
+    """The two names of an option such as --languages en,de."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise SettingsError(f"{option} {value}: got {len(parts)} names, need two with a comma between: source,target.")
+    return parts[0], parts[1]
+
+
+def given_options(
+    *, columns: str | None, languages: str | None, valid: Sequence[str] | None, test: Sequence[str] | None
+) -> list[str]:
+    """Options of doctor that clean needs as well."""
+    single = {"--columns": columns, "--languages": languages}
+    several = {"--valid": valid, "--test": test}
+    words = [word for name, value in single.items() if value for word in (name, value)]
+    return words + [word for name, values in several.items() if values for word in (name, *values)]
+
+
+def suggested_output(inputs: Sequence[Input]) -> str:
+    """A name for the clean corpus, beside the first input."""
+    from glassformer.data.naming import unpacked_name
+
+    path = inputs[0].paths[0]
+    stem = Path(unpacked_name(path)).stem if str(path) != "-" else "corpus"
+    if inputs[0].kind == "aligned":
+        return str(path.with_name("clean") / stem)
+    return str(path.with_name(f"{stem}.clean.{'jsonl' if inputs[0].kind == 'jsonl' else 'tsv'}"))
