@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from glassformer.errors import TokenizerError
+from glassformer.text.chunks import ChunkEncoder, can_be_chunked
 from glassformer.text.graphemes import GRAPHEME
 from glassformer.text.pieces import MARK, printable
 from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
@@ -83,13 +84,12 @@ class Tokenizer:
         ]
 
     def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts one after another, and how many each text has: no list a text is kept."""
-        for text in texts:
-            _check_text(text)
-        flat, lengths = _flat([one.ids for one in self._inner.encode_batch_fast(list(texts), add_special_tokens=False)])
-        if np.isin(flat, list(self._special_ids)).any():  # rare: a text that spells out a special token
-            return _flat(self.encode_batch(texts))
-        return flat, lengths
+        """The ids of many texts one after another, and how many each text has: the fastest way to many ids."""
+        if self._chunks is not None:
+            return self._chunks(texts)
+        rows = self.encode_batch(texts)
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        return np.fromiter(chain.from_iterable(rows), dtype=np.uint32, count=int(lengths.sum())), lengths
 
     def normalize(self, text: str) -> str:
         """The text as the tokenizer sees it, and as `decode` gives it back where all its pieces are known."""
@@ -219,6 +219,10 @@ class Tokenizer:
         return self._text_only.encode(text, add_special_tokens=False)
 
     @cached_property
+    def _chunks(self) -> ChunkEncoder | None:
+        return ChunkEncoder(self.encode_batch, self.normalize) if can_be_chunked(self._inner) else None
+
+    @cached_property
     def _text_only(self) -> tokenizers.Tokenizer:
         """A twin that cannot find special tokens in text: Unigram and word vocabularies hold them beside the
         ordinary pieces, so a "</s>" in the text would be looked up and found. They get names that no text has."""
@@ -295,11 +299,6 @@ class Tokenizer:
         content = json.loads(text)
         content["model"][_MERGES_KEY] = [merge.line() for merge in self._merges]
         return json.dumps(content, ensure_ascii=False, indent=2)
-
-
-def _flat(rows: list[list[int]]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    return np.fromiter(chain.from_iterable(rows), dtype=np.uint32, count=int(lengths.sum())), lengths
 
 
 def _rebuilt(content: str, merges: tuple[Merge, ...]) -> Tokenizer:
