@@ -18,7 +18,7 @@ from glassformer.data.held import Held
 from glassformer.data.lines import SEPARATORS
 from glassformer.data.mojibake import LEADS, mojibake_in
 from glassformer.data.oddities import named
-from glassformer.data.placeholders import SIGNS, placeholders_in
+from glassformer.data.placeholders import SIGNS, difference
 from glassformer.data.profile import Profile
 from glassformer.data.scripts import WITHOUT_SPACES, letters_by_script, script_of
 from glassformer.data.seen import Flags, Hashes, SeenHashes
@@ -82,7 +82,7 @@ def unbroken(block: Block) -> Hits:
     for row in np.flatnonzero(block.lengths.max(axis=1, initial=0) > LONGEST_RUN).tolist():
         for side, name in enumerate(SIDES):
             run = max(block.texts[side][row].split(), key=len, default="")
-            if len(run) > LONGEST_RUN and uses_spaces(run):
+            if len(run) > LONGEST_RUN and "://" not in run and uses_spaces(run):
                 hits[row] = f"{name}: {len(run):,} characters without a space: {run[:20]}..."
     return hits
 
@@ -132,7 +132,7 @@ def script(profile: Profile, _: Held) -> Check:
     return check
 
 
-_WORD = re.compile(r"[^\W\d_]+")
+_PLAIN_WORD = re.compile(r"[^\w]*([^\W\d_]+)[^\w]*")
 
 
 def copied(profile: Profile, _: Held) -> Check:
@@ -142,20 +142,25 @@ def copied(profile: Profile, _: Held) -> Check:
     def check(block: Block, _: Flags) -> Hits:
         same = [row for row, (source, target) in enumerate(zip(*block.folded, strict=True)) if source == target]
         told = "the target is a copy of the source"
-        return {row: told for row in same if reads_like_a_sentence(block.texts[0][row], telling)}
+        return {row: told for row in same if is_copy(block.texts[0][row], block.texts[1][row], telling)}
 
     return check
 
 
-def reads_like_a_sentence(text: str, telling: frozenset[str]) -> bool:
-    """Long, or with a longer word in small letters inside, or with two words that tell its language."""
-    words = _WORD.findall(text)
-    letters = sum(map(len, words))
-    if not uses_spaces(text):
-        return letters >= 10
+def is_copy(source: str, target: str, telling: frozenset[str]) -> bool:
+    """Of two texts with the same letters: whether they are a sentence that was left as it was.
+
+    That needs two words that tell its language, or many words, or, where not even the case of a letter was changed
+    ("Exit code" is "Exit-Code" in German), at least three words with a longer one in small letters inside.
+    """
+    if not uses_spaces(source):
+        return len(source) >= 10
+    words = [match[1] for match in map(_PLAIN_WORD.fullmatch, source.split()) if match]
     inner = any(len(word) > 3 and word.islower() for word in words[1:])
-    tells = len(telling.intersection(text.lower().split())) > 1
-    return letters > 5 and (len(words) > 6 or (len(words) > 2 and inner) or tells)
+    untouched = (
+        inner and len(words) > 2 and set(words) <= {m[1] for m in map(_PLAIN_WORD.fullmatch, target.split()) if m}
+    )
+    return len(words) > 6 or untouched or len(telling.intersection(source.lower().split())) > 1
 
 
 def ratio(profile: Profile, _: Held) -> Check:
@@ -172,13 +177,9 @@ def ratio(profile: Profile, _: Held) -> Check:
 def placeholders(block: Block) -> Hits:
     hits: Hits = {}
     for row in sorted({*block.rows_with(0, SIGNS), *block.rows_with(1, SIGNS)}):
-        source, target = (placeholders_in(texts[row]) for texts in block.texts)
-        if source != target:
-            missing, added = " ".join((source - target).elements()), " ".join((target - source).elements())
-            told = (
-                f"only in the source: {missing}" if missing else "",
-                f"only in the target: {added}" if added else "",
-            )
+        missing, added = map(" ".join, difference(block.texts[0][row], block.texts[1][row]))
+        told = (f"only in the source: {missing}" if missing else "", f"only in the target: {added}" if added else "")
+        if missing or added:
             hits[row] = "; ".join(filter(None, told))
     return hits
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from html.entities import html5
 
 from glassformer.data.blocks import SIDES, Block
-from glassformer.data.scripts import script_of
+from glassformer.data.scripts import WITHOUT_SPACES, script_of
 
 Signs = Callable[[str], bool]
 Look = Callable[[str], str | None]
@@ -101,15 +101,17 @@ def _private_sign(text: str) -> str | None:
     return next((named(sign) for sign in text if _private(sign)), None)
 
 
-def _joins_plain_letters(text: str) -> str | None:
-    """Joiners belong to Persian, Hindi and emoji; between letters of scripts that never join, they are litter."""
+def _invisible_litter(text: str) -> str | None:
+    """Joiners belong to Persian, Hindi and emoji, breaks to Khmer and Thai; elsewhere they are litter."""
     for match in re.finditer("[\u200b-\u200d\u2060\ufeff]+", text):
-        around = {script_of(sign) for sign in text[max(0, match.start() - 1) : match.end() + 1]} - {None}
-        if match.group()[0] not in "\u200c\u200d" or around & {"Latin", "Cyrillic", "Greek"}:
+        around = {script_of(sign) for sign in text[max(0, match.start() - 3) : match.end() + 3]}
+        joins = match.group()[0] in "\u200c\u200d"
+        if around & _NEVER_JOINED if joins else not around & WITHOUT_SPACES:
             return named(match.group())
     return None
 
 
+_NEVER_JOINED = {"Latin", "Cyrillic", "Greek"}
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 
@@ -129,7 +131,7 @@ _ALL = [
     Oddity("no-break-space", "a no-break space where an ordinary one would do", one_of("\xa0\u202f"),
            looking_for(_NO_BREAK)),
     Oddity("zero-width", "a space or joiner without width", one_of("\u200b\u200c\u200d\u2060\ufeff"),
-           _joins_plain_letters),
+           _invisible_litter),
     Oddity("direction-mark", "a mark of direction in a text that runs from left to right", one_of(_DIRECTION),
            _needless_direction),
     Oddity("soft-hyphen", "a soft hyphen: invisible, but another word for a tokenizer", one_of("\xad"),
