@@ -1,0 +1,123 @@
+"""A line of text as 29 bytes: enough to tell, with others, whether two lines may be translations of each other.
+
+A sketch holds the length, the number of words, the commas, what the line ends with, and 192 bits into which its words
+fall by a hash of their first letters. Names and numbers fall into the same bit in both languages; which other bits go
+together is left to be learnt from the lines themselves.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+BITS = 192
+LENGTH, WORDS, COMMAS, ENDING, FIRST_BIT = 0, 2, 3, 4, 5  # where each begins; the length takes two bytes
+SKETCH_BYTES = FIRST_BIT + BITS // 8
+ENDINGS = 7  # nothing (a blank line), letter or digit, ".", "?", "!", ":" or comma, anything else
+
+_PREFIX = 5  # letters of a word that count: about a stem
+_BLOCK = 16_384  # lines at a time, so that the work space stays small
+_OTHER, _LETTER, _DIGIT, _ALONE, _COMMA, _CLOSING, _SPACE = range(7)  # kinds of characters
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # here every character is a word
+_ENDING_OF = {".": 2, "。": 2, "．": 2, "…": 2, "।": 2, "۔": 2, "?": 3, "？": 3, "؟": 3, "!": 4, "！": 4}
+_ENDING_OF |= dict.fromkeys(":：;；,，、،", 5)
+
+
+def sketch(lines: Sequence[str]) -> NDArray[np.uint8]:
+    """The sketches of lines, (N, SKETCH_BYTES)."""
+    blocks = [_sketch_block(lines[start : start + _BLOCK]) for start in range(0, len(lines), _BLOCK)]
+    return np.concatenate(blocks) if blocks else np.zeros((0, SKETCH_BYTES), np.uint8)
+
+
+def _sketch_block(lines: Sequence[str]) -> NDArray[np.uint8]:
+    lengths = np.fromiter(map(len, lines), np.int64, len(lines))
+    codes = np.frombuffer("".join(lines).encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds, folded, endings = _look_up(codes)
+    line_of = np.repeat(np.arange(len(lines)), lengths)  # of each character
+    starts = _word_starts(kinds, lengths)
+
+    result = np.zeros((len(lines), SKETCH_BYTES), np.uint8)
+    result[:, LENGTH : LENGTH + 2] = np.minimum(lengths, 65_535).astype("<u2")[:, None].view(np.uint8)
+    result[:, WORDS] = np.minimum(np.bincount(line_of[starts], minlength=len(lines)), 255)
+    commas = np.bincount(line_of[kinds == _COMMA], minlength=len(lines))
+    result[:, COMMAS] = np.minimum(commas, 255)
+    result[:, ENDING] = _line_endings(kinds, endings, line_of, len(lines))
+    bits = np.zeros((len(lines), BITS), bool)
+    bits[line_of[starts], _bit_of_word(starts, kinds, folded)] = True
+    result[:, FIRST_BIT:] = np.packbits(bits, axis=1)
+    return result
+
+
+def _look_up(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint8]]:
+    """Kind, plain lower-case letter and ending class of each character. Python sees only the distinct ones."""
+    present = np.zeros(0x110000, bool)
+    present[codes] = True
+    distinct = np.flatnonzero(present)
+    place = np.zeros(0x110000, np.uint16)
+    place[distinct] = np.arange(len(distinct))
+    rows = [_describe(int(code)) for code in distinct]
+    table = np.array(rows, np.uint32).reshape(-1, 3)
+    where = place[codes]
+    return table[:, 0].astype(np.uint8)[where], table[:, 1][where], table[:, 2].astype(np.uint8)[where]
+
+
+@lru_cache(maxsize=4096)
+def _describe(code: int) -> tuple[int, int, int]:
+    character = chr(code)
+    letters = unicodedata.normalize("NFD", character.casefold())
+    plain = ord(letters[0]) if all(map(unicodedata.combining, letters[1:])) else code  # Hangul must stay whole
+    kind = _kind(character)
+    ending = _ENDING_OF.get(character, 1 if kind in (_LETTER, _DIGIT, _ALONE) else 6)
+    return kind, plain, ending
+
+
+def _kind(character: str) -> int:
+    category = unicodedata.category(character)
+    if category[0] in "LM":
+        return _ALONE if unicodedata.name(character, "").startswith(_UNSPACED) else _LETTER
+    if category == "Nd":
+        return _DIGIT
+    if character in ",，、،":
+        return _COMMA
+    if category in ("Pe", "Pf", "Pi") or character in "\"'":
+        return _CLOSING
+    return _SPACE if character.isspace() else _OTHER
+
+
+def _word_starts(kinds: NDArray[np.uint8], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where words begin: a run of letters, a run of digits, or a single character of an unspaced script."""
+    wordy = (kinds >= _LETTER) & (kinds <= _ALONE)
+    begins = wordy.copy()
+    begins[1:] &= (kinds[1:] != kinds[:-1]) | (kinds[1:] == _ALONE)
+    line_starts = (np.cumsum(lengths) - lengths)[lengths > 0]
+    begins[line_starts] = wordy[line_starts]
+    return np.flatnonzero(begins)
+
+
+def _bit_of_word(starts: NDArray[np.int64], kinds: NDArray[np.uint8], folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """A fixed hash of the first letters of each word: the same in every run and on every machine."""
+    begins = np.zeros(len(kinds) + _PREFIX, bool)
+    begins[starts] = True
+    wordy = np.zeros(len(kinds) + _PREFIX, bool)
+    wordy[: len(kinds)] = (kinds >= _LETTER) & (kinds <= _ALONE)
+    letters = np.concatenate([folded, np.zeros(_PREFIX, np.uint32)])
+    hashed, inside = letters[starts], np.ones(len(starts), bool)
+    for step in range(1, _PREFIX):
+        inside &= wordy[starts + step] & ~begins[starts + step]
+        hashed = hashed * np.uint32(0x01000193) ^ np.where(inside, letters[starts + step], np.uint32(0))
+    hashed = (hashed ^ (hashed >> np.uint32(15))) * np.uint32(0x2C1B3C6D)
+    return (hashed >> np.uint32(8)) % np.uint32(BITS)
+
+
+def _line_endings(
+    kinds: NDArray[np.uint8], endings: NDArray[np.uint8], line_of: NDArray[np.int64], lines: int
+) -> NDArray[np.uint8]:
+    """The class of the last character that is neither white space nor a closing quote or bracket."""
+    result = np.zeros(lines, np.uint8)
+    telling = np.flatnonzero((kinds != _SPACE) & (kinds != _CLOSING))
+    result[line_of[telling]] = endings[telling]  # of several values for one line, the last one stays
+    return result
