@@ -102,13 +102,13 @@ def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> 
 
     console = findings_console()
     show_findings(findings, console)
-    worth_dropping = findings.units > (findings.used if findings.left is None else findings.left)
-    if not worth_dropping:
-        return
-    trim = ["--trim"] if "no partner" in findings.dropped else []
-    command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *trim])
-    console.print("\nTo go on without them:", markup=False)
-    console.print(f"  {command}", markup=False)
+    if findings.found_slips:
+        console.print("\nFirst bring the two files into step: no filter can do that.")
+    elif findings.units > (findings.used if findings.left is None else findings.left):
+        trim = ["--trim"] if "no partner" in findings.dropped else []
+        command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *trim])
+        console.print("\nTo go on without them:")
+        console.print(f"  {command}", markup=False)
 
 
 def clean(

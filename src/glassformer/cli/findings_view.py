@@ -66,7 +66,8 @@ def head_lines(findings: Findings) -> Iterator[str]:
 
 
 def finding_lines(finding: Finding, units: int) -> Iterator[str]:
-    yield f"  [bold]{escape(finding.kind)}[/bold]  {finding.count:,} ({share(finding.count, units)})  {finding.help}"
+    part = "" if finding.kind == "slip" else f" ({share(finding.count, units)})"  # one slip spoils many lines
+    yield f"  [bold]{escape(finding.kind)}[/bold]  {finding.count:,}{part}  {finding.help}"
     for example in finding.examples[:SHOWN_EXAMPLES]:
         yield from example_lines(example)
 

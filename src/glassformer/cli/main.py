@@ -52,6 +52,8 @@ def main() -> None:
     # OpenMP's threads spin while they wait for each other. With anything else running on the machine that made
     # training up to 8 times slower; a short spin costs nothing measurable on an idle one. Read when torch is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    # The same for NumPy, whose products here are small: two threads made `doctor` 4 times slower on a busy machine.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     speak_utf8()
     try:
         app()  # sees to Ctrl-C and to a reader that leaves early (`| head`) by itself

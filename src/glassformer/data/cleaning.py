@@ -18,6 +18,7 @@ from glassformer.data.naming import kind_of, unpacked_name
 from glassformer.data.opening import packing_suffix, shown
 from glassformer.data.records import Problem, Record
 from glassformer.data.screen import screen
+from glassformer.data.slippage import slips_of
 from glassformer.data.writing import NewFiles, check_new
 from glassformer.errors import DataError
 
@@ -119,9 +120,10 @@ def refuse_surplus(inputs: Sequence[Input]) -> None:
         if counts[0] != counts[1]:
             source, target = (f"{shown(path)} has {count:,}" for path, count in zip(one.paths, counts, strict=True))
             longer = one.paths[counts[1] > counts[0]]
+            slips = "".join(f"They go out of step: {slip}. " for slip in slips_of(one)[:3])
             raise DataError(
-                f"line {min(counts) + 1:,} of {shown(longer)} has no partner: {source} lines, {target}. "
-                "See with `glassformer doctor` where they part, or pass --trim to drop the lines at the end."
+                f"line {min(counts) + 1:,} of {shown(longer)} has no partner: {source} lines, {target}. {slips}"
+                "Mend the files, or pass --trim to drop the lines at the end of the longer one."
             )
 
 

@@ -8,6 +8,7 @@ from glassformer.data.findings import Findings
 from glassformer.data.held import Held
 from glassformer.data.inputs import Choice, Input, languages_of, read_pairs
 from glassformer.data.screen import screen
+from glassformer.data.slippage import SlipWatch, slip_problems
 
 Progress = Callable[[int, int], None]
 
@@ -25,9 +26,14 @@ def examine(
     held = read_held(valid=valid, test=test, columns=columns, languages=languages)
     findings = Findings()
     findings.languages = languages or languages_of(inputs)
-    records = read_pairs(inputs, columns=columns, languages=languages, progress=progress)
+    watch = SlipWatch(inputs)
+    records = watch.passing(read_pairs(inputs, columns=columns, languages=languages, progress=progress))
     for _ in screen(records, findings=findings, held=held, every=True):
         pass
+    for one, slips in watch.slips():
+        findings.found_slips += slips
+        for problem, record in slip_problems(one, slips):
+            findings.slips["slip"].add(problem, record)
     return findings
 
 

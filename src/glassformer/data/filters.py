@@ -7,20 +7,20 @@ drop. A new one is a function from a block of pairs to the rows it would drop, a
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from glassformer.data.blocks import SIDES, Block
+from glassformer.data.copies import is_copy
 from glassformer.data.held import Held
 from glassformer.data.lines import SEPARATORS
 from glassformer.data.mojibake import LEADS, mojibake_in
 from glassformer.data.oddities import named
 from glassformer.data.placeholders import SIGNS, difference
 from glassformer.data.profile import Profile
-from glassformer.data.scripts import WITHOUT_SPACES, letters_by_script, script_of
+from glassformer.data.scripts import letters_by_script, script_of, uses_spaces
 from glassformer.data.seen import Flags, Hashes, SeenHashes
 from glassformer.errors import SettingsError
 
@@ -87,12 +87,6 @@ def unbroken(block: Block) -> Hits:
     return hits
 
 
-def uses_spaces(text: str) -> bool:
-    """Whether most letters of `text` are of scripts that put spaces between words."""
-    letters = letters_by_script(text)
-    return 2 * sum(letters[script] for script in WITHOUT_SPACES) <= letters.total()
-
-
 def swapped(profile: Profile, _: Held) -> Check:
     """By words that only one side of this corpus uses: at least three, on both sides, and none where it belongs."""
     of_source, of_target = profile.words
@@ -132,9 +126,6 @@ def script(profile: Profile, _: Held) -> Check:
     return check
 
 
-_PLAIN_WORD = re.compile(r"[^\w]*([^\W\d_]+)[^\w]*")
-
-
 def copied(profile: Profile, _: Held) -> Check:
     """The same on both sides, and a sentence: names, titles and numbers are the same in many languages."""
     telling = profile.words[0] | profile.words[1]
@@ -145,22 +136,6 @@ def copied(profile: Profile, _: Held) -> Check:
         return {row: told for row in same if is_copy(block.texts[0][row], block.texts[1][row], telling)}
 
     return check
-
-
-def is_copy(source: str, target: str, telling: frozenset[str]) -> bool:
-    """Of two texts with the same letters: whether they are a sentence that was left as it was.
-
-    That needs two words that tell its language, or many words, or, where not even the case of a letter was changed
-    ("Exit code" is "Exit-Code" in German), at least three words with a longer one in small letters inside.
-    """
-    if not uses_spaces(source):
-        return len(source) >= 10
-    words = [match[1] for match in map(_PLAIN_WORD.fullmatch, source.split()) if match]
-    inner = any(len(word) > 3 and word.islower() for word in words[1:])
-    untouched = (
-        inner and len(words) > 2 and set(words) <= {m[1] for m in map(_PLAIN_WORD.fullmatch, target.split()) if m}
-    )
-    return len(words) > 6 or untouched or len(telling.intersection(source.lower().split())) > 1
 
 
 def ratio(profile: Profile, _: Held) -> Check:

@@ -19,6 +19,7 @@ from glassformer.data.held import HeldPart
 from glassformer.data.oddities import ODDITIES
 from glassformer.data.profile import Profile
 from glassformer.data.records import Place, Problem, Record
+from glassformer.data.slippage import FoundSlip
 
 EXAMPLES = 5  # of each kind
 STOP, DROP, NOTE = "stop", "drop", "note"  # training refuses; the pair is not used; for information
@@ -41,6 +42,7 @@ READER_KINDS = {
     "syntax": "an entry that cannot be read",
     "language": "a unit without one of the two languages",
 }
+SLIP_KINDS = {"slip": "two files go out of step, so that lines stand beside wrong partners"}
 NOTE_KINDS = {
     "bom": "a byte order mark, dropped",
     "separator": "a sign inside the sentence that others take for the end of a line",
@@ -113,6 +115,7 @@ class Findings:
         self.problems = Kinds(READER_KINDS, DROP)  # units that cannot be used
         self.hits = Kinds({name: one.help for name, one in FILTERS.items()}, DROP)
         self.notes = Kinds(NOTE_KINDS, NOTE)
+        self.slips = Kinds(SLIP_KINDS, STOP)
         self.oddities = Kinds({name: one.help for name, one in ODDITIES.items()}, NOTE)
         self.examined = False  # every filter was asked about every usable pair: then `hits` tells what each would drop
         self.left: int | None = None  # after all recommended filters
@@ -122,6 +125,7 @@ class Findings:
         self.profile = Profile()
         self.languages: tuple[str | None, str | None] = (None, None)
         self.held: list[HeldPart] = []
+        self.found_slips: list[FoundSlip] = []
 
     def count(self, record: Record, reason: str | None) -> None:
         """Takes down one unit: used, or dropped for this reason."""
@@ -143,7 +147,8 @@ class Findings:
 
     def ordered(self) -> list[Finding]:
         """All that was found, the most serious first."""
-        found = [*self.problems.values(), *self.hits.values(), *self.notes.values(), *self.oddities.values()]
+        sorts = (self.slips, self.problems, self.hits, self.notes, self.oddities)
+        found = [finding for sort in sorts for finding in sort.values()]
         for finding in found:
             finding.severity = self._severity(finding)
         order = (STOP, DROP, NOTE)
@@ -159,7 +164,7 @@ class Findings:
             return NOTE if finding.kind in _HARMLESS else DROP
         if finding is self.hits.get(finding.kind):
             return DROP if FILTERS[finding.kind].recommended else NOTE
-        return NOTE
+        return STOP if finding.kind in self.slips else NOTE
 
     @property
     def stops(self) -> list[Finding]:
@@ -181,6 +186,10 @@ class Findings:
             "repeated_sources": self.repeated_sources,
             "sides": {name: lengths_dict(self.lengths[side]) for side, name in enumerate(SIDES)},
             "profile": profile_dict(self.profile),
+            "slips": [
+                {**asdict(found.slip), "source_file": found.source_file, "target_file": found.target_file}
+                for found in self.found_slips
+            ],
             "held": [held_dict(part) for part in self.held],
         }
 

@@ -17,7 +17,7 @@ _PERCENT = re.compile(rf"(%\(\w{{1,80}}\){_FORM}|%\d{{1,2}}\${_FORM})|(?<!\d)(%{
 _POSITION = re.compile(r"%\d{1,2}\$")
 _VARIABLE = re.compile(r"(?<!\w)%[A-Za-z_]\w{2,40}%(?!\w)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,30}|\d{1,3})(\s[^<>]{0,500})?(/?)>")
-_TAGS = "a abbr b big br code div em h1 h2 h3 h4 h5 h6 hr i img kbd li mrk ol p ph pre small span strong sub sup u ul wbr"
+_TAGS = "a abbr b big br code div em h1 h2 h3 h4 h5 h6 hr i img kbd li mrk ol p ph pre small span strong sub sup u wbr"
 _USUAL_TAGS = frozenset(_TAGS.split())
 
 

@@ -51,3 +51,9 @@ def expected_scripts(letters: Counter[str], *, share: float = 0.02) -> frozenset
     total = letters.total()
     used = {script for script, count in letters.items() if count >= share * total}
     return frozenset(used | {"Han"} if "Kana" in used else used)
+
+
+def uses_spaces(text: str) -> bool:
+    """Whether most letters of `text` are of scripts that put spaces between words."""
+    letters = letters_by_script(text)
+    return 2 * sum(letters[script] for script in WITHOUT_SPACES) <= letters.total()
