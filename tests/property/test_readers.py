@@ -161,7 +161,7 @@ def check_place(problem: Problem, data: bytes) -> None:
         data[start:byte].decode()  # all before it is fine
     elif problem.kind == "nul" and "UTF-16" in problem.detail:
         assert here[:1] == b"\0"
-    elif problem.kind == "separator" and problem.place.unit == "line":
+    elif problem.kind == "separator":
         assert any(here.startswith(sign.encode()) and f"U+{ord(sign):04X}" in problem.detail for sign in SEPARATORS)
     elif problem.kind == "bom":
         assert (byte, here[:3]) == (0, b"\xef\xbb\xbf")
@@ -194,7 +194,7 @@ def test_a_file_of_lines_gives_as_many_records_as_lines(kind: str, data: bytes) 
     assert error is not None or len(records) == len(starts)
     for record in records:
         for problem in (record.problem, *record.notes):
-            if problem is not None:
+            if problem is not None and (problem.kind != "separator" or kind == "tsv"):
                 check_place(problem, data)
 
 
@@ -245,7 +245,7 @@ def test_a_good_file_that_was_damaged_gives_records_or_a_data_error(
     for record in records:
         (record.source + record.target).encode()
         for problem in (record.problem, *record.notes):
-            if problem is not None and kind != "tmx":
+            if problem is not None and kind != "tmx" and (problem.kind != "separator" or kind == "tsv"):
                 check_place(problem, data)
 
 

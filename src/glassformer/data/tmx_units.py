@@ -16,6 +16,8 @@ from glassformer.errors import DataError
 
 _DEEPEST = 200  # a real file has about ten levels
 _TOKEN = 4 << 20  # bytes that one tag or comment may take; expat holds it until it is whole
+_CUT_OFF = {expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN}
+_CUT_OFF |= {expat.errors.XML_ERROR_PARTIAL_CHAR, expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION}
 _VARIANTS = 1000  # of one unit; more are not looked at
 _CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that hold formatting codes, not text
 
@@ -199,15 +201,16 @@ class Units:
         except DataError as error:
             return error
         except expat.ExpatError as error:
-            return self._broken(error, at_end=not block)
+            return self._broken(error)
         except (LookupError, ValueError) as error:  # an encoding that Python or expat does not know
             return DataError(f"{self._name}: its encoding cannot be read ({error}). Save it as UTF-8.")
         if fed - self._parser.CurrentByteIndex > _TOKEN + len(block):
             return DataError(f"{self._name}, {self._handler.where()}: a tag or comment of over {_TOKEN >> 20} MB.")
         return None
 
-    def _broken(self, error: expat.ExpatError, *, at_end: bool) -> DataError:
-        what = "cut off" if at_end else f"not well-formed ({expat.errors.messages[error.code]})"
+    def _broken(self, error: expat.ExpatError) -> DataError:
+        reason = expat.errors.messages[error.code].removeprefix("not well-formed (").removesuffix(")")
+        what = "cut off" if reason in _CUT_OFF else f"not well-formed ({reason})"
         done = self._handler.count - self._handler.is_open
         return DataError(
             f"{self._name}: {what} after {done:,} whole units, at line {error.lineno:,}, "
