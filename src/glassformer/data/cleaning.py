@@ -24,6 +24,7 @@ from glassformer.errors import DataError
 
 # What a format cannot hold inside a sentence.
 _BREAKS = {"aligned": re.compile("\r?\n"), "tsv": re.compile("\r?\n|\t")}
+_ESCAPES = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # for readers that would end a line there
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def clean(
             if record.problem is None:
                 write(record)
             else:
-                dropped.write(json.dumps(dropped_dict(record, record.problem, reason), ensure_ascii=False) + "\n")
+                dropped.write(json_line(dropped_dict(record, record.problem, reason)))
     return findings
 
 
@@ -154,7 +155,7 @@ def pair_writer(kind: str, files: Sequence[IO[str]]) -> Callable[[Record], None]
         first.write(f"{record.source}\t{record.target}\n")
 
     def write_jsonl(record: Record) -> None:
-        first.write(json.dumps({"source": record.source, "target": record.target}, ensure_ascii=False) + "\n")
+        first.write(json_line({"source": record.source, "target": record.target}))
 
     return {"aligned": write_aligned, "tsv": write_tsv, "jsonl": write_jsonl}[kind]
 
@@ -163,3 +164,7 @@ def dropped_dict(record: Record, problem: Problem, reason: str | None) -> dict[s
     """A dropped unit for a program: why, where, and its texts as they were."""
     source, target = record.original if isinstance(record, Flattened) else (record.source, record.target)
     return {"reason": reason, **place_dict(problem), "source": source, "target": target}
+
+
+def json_line(value: dict[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False).translate(_ESCAPES) + "\n"
