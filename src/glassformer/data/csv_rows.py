@@ -44,11 +44,13 @@ class _Feed:
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
         self._begun = False
+        self._size = 0
         self.taken: list[Line] = []
-        self.ended = False  # the file ended in the middle of a row
+        self.goes_on = False  # a quoted cell was still open at the end of the first line
 
     def begin(self, line: Line) -> None:
-        self.taken, self._begun = [line], True
+        self.taken, self._size = [line], len(line[0])
+        self._begun, self.goes_on = True, False
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -61,11 +63,10 @@ class _Feed:
 
     def _further(self) -> Line:
         """A line that a quoted cell goes on in."""
-        line = next(self._lines, None)
-        if line is None:
-            self.ended = True
-            raise StopIteration
-        if sum(len(text) for text, _, _ in self.taken) + len(line[0]) > MAX_LINE or _is_too_big(line):
+        self.goes_on = True
+        line = next(self._lines)
+        self._size += len(line[0]) + 1
+        if self._size > MAX_LINE or _is_too_big(line):
             raise csv.Error("too long")
         return line
 
@@ -91,7 +92,7 @@ def _next_row(reader: Iterator[list[str]], feed: _Feed, place: Place, line_numbe
         cells = next(reader)
     except csv.Error as error:
         where = f"row {place.number:,} (line {line_number:,}, byte {place.byte:,})"
-        if feed.ended or len(feed.taken) > 1:
+        if feed.goes_on:
             raise DataError(
                 f"{place.file}, {where}: a quote opens in this row and is not closed as it should be. Close it, write "
                 "quotes inside a cell twice, or save the table as TSV."
