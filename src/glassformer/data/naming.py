@@ -60,10 +60,11 @@ def refuse_repeated(paths: Sequence[Path]) -> None:
     """The same file twice would silently count double."""
     seen: dict[object, Path] = {}
     for path in paths:
-        first = seen.setdefault(_identity(path), path)
-        if first is not path:
+        first = seen.get(_identity(path))
+        if first is not None:
             same = "given twice" if first == path else f"the same file as {shown(first)}"
             raise DataError(f"{shown(path)} is {same}. Give every file once.")
+        seen[_identity(path)] = path
 
 
 def same_file(one: Path, other: Path) -> bool:
