@@ -7,6 +7,7 @@ shared by all tests that only read it; `command` the command line inside this pr
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,11 @@ torch.set_num_threads(1)
 SUBJECTS = {"the dog": "der Hund", "a cat": "eine Katze", "my boy": "mein Junge", "his wife": "seine Frau"}
 VERBS = {"eats": "isst", "sees": "sieht", "has": "hat"}
 OBJECTS = {"bread": "Brot", "two eggs": "zwei Eier", "old red wine": "alten roten Wein", "me": "mich", "us": "uns"}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["GLASSFORMER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(autouse=True)

@@ -74,30 +74,34 @@ DATA = {
     "source is below a file": Bad("train --source toy.en/x --target toy.de --out new/run", "toy.en/x"),
     "source is empty": Bad(SOURCE, ("line 1 of toy.de has no partner", "bad.en has 0 lines"), write("bad.en", "")),
     "all is empty": Bad(
-        "train --source bad.en --target bad.en --out new/run", "bad.en: no sentence pair", write("bad.en", "")
+        "train --source bad.en --target bad.de --out new/run",
+        "bad.en and bad.de: no sentence in it",
+        both(write("bad.en", ""), write("bad.de", "")),
     ),
-    "only blank lines": Bad(SOURCE, "bad.en and toy.de: no sentence pair", write("bad.en", "\n" * 60)),
+    "only blank lines": Bad(SOURCE, "bad.en and toy.de: no usable sentence pair. 60 of 60", write("bad.en", "\n" * 60)),
     "one line too few": Bad(SOURCE, "line 60 of toy.de has no partner", write("bad.en", LINE * 59)),
     "one line too many": Bad(SOURCE, "line 61 of bad.en has no partner", write("bad.en", LINE * 61)),
-    "UTF-16": Bad(SOURCE, "bad.en, line 1, byte 1: not UTF-8", write("bad.en", LINE.decode().encode("utf-16"))),
+    "UTF-16": Bad(SOURCE, ("bad.en looks like UTF-16", "iconv"), write("bad.en", LINE.decode().encode("utf-16"))),
     "Latin-1": Bad(
-        SOURCE, "bad.en, line 2, byte 1: not UTF-8 (got 0xe4)", write("bad.en", LINE + b"\xe4\n" + LINE * 58)
+        SOURCE, "bad.en, line 2, byte 20: not UTF-8 (got byte 0xe4)", write("bad.en", LINE + b"\xe4\n" + LINE * 58)
     ),
-    "a NUL": Bad(SOURCE, "bad.en, line 2: a NUL", write("bad.en", LINE + b"a\0b\n" + LINE * 58)),
+    "a NUL": Bad(SOURCE, "bad.en, line 2, byte 21: a NUL", write("bad.en", LINE + b"a\0b\n" + LINE * 58)),
     "cut gzip": Bad(
         "train --source bad.gz --target toy.de --out new/run",
-        "bad.gz: not a whole gzip",
+        "bad.gz: cut off after 20 bytes",
         write("bad.gz", gzip.compress(LINE)[:-4]),
     ),
     "no gzip": Bad(
-        "train --source bad.gz --target toy.de --out new/run", "bad.gz: not a whole gzip", write("bad.gz", LINE)
+        "train --source bad.gz --target toy.de --out new/run",
+        "bad.gz: named .gz, but it is not packed",
+        write("bad.gz", LINE),
     ),
-    "TSV with one column": Bad(PAIRS, "bad.tsv, line 2: got 1 column", write("bad.tsv", "a\tb\nonly\n")),
-    "TSV blank on one side": Bad(PAIRS, "bad.tsv: no sentence pair", write("bad.tsv", "a\t\n\tb\n")),
-    "too few to hold out": Bad(PAIRS, "Only 2 sentence pairs", write("bad.tsv", "a\tb\nc\td\n")),
+    "TSV with one column": Bad(PAIRS, "bad.tsv, line 2, byte 4: got 1 column", write("bad.tsv", "a\tb\nonly\n")),
+    "TSV blank on one side": Bad(PAIRS, "bad.tsv: no usable sentence pair", write("bad.tsv", "a\t\n\tb\n")),
+    "too few to hold out": Bad(PAIRS, "have the same source", write("bad.tsv", "a\tb\na\td\n")),
     "held-out TSV is bad": Bad(
-        f"{FILES.replace('--valid toy.en toy.de', '--valid-pairs bad.tsv')} --out new/run",
-        "bad.tsv, line 1",
+        f"{FILES.replace('--valid toy.en toy.de', '--valid bad.tsv')} --out new/run",
+        "bad.tsv does not look like a TSV",
         write("bad.tsv", "x\n"),
     ),
     "nothing short enough": Bad(f"{OUT} --set data.max_tokens=2", "longer than data.max_tokens = 2"),
@@ -106,8 +110,8 @@ DATA = {
 SETTINGS = {
     "no data": Bad("train --out new/run", "No sentences to learn from"),
     "source alone": Bad("train --source toy.en --out new/run", ("data", "target is missing")),
-    "corpus and source": Bad(f"{OUT} --corpus phrasebook", ("data", "not several of them")),
-    "unknown corpus": Bad("train --corpus wiki --out new/run", "data.corpus"),
+    "corpus and source": Bad(f"{OUT} --corpus phrasebook", ("data", "not both")),
+    "unknown corpus": Bad("train --corpus wiki --out new/run", "There is no corpus 'wiki'"),
     "corpus too small": Bad(
         "train --corpus phrasebook --set data.corpus_size=50 --out new/run", ("data.corpus_size", "100")
     ),
@@ -152,7 +156,7 @@ SETTINGS = {
     ),
     "recipe with NUL in a name": Bad(
         "train bad.toml --out new/run",
-        "cannot be read",
+        "a NUL in it",
         write("bad.toml", '[data]\nsource = "a\\u0000b"\ntarget = "x"\n'),
     ),
     "no --out": Bad(FILES, "--out runs/NAME"),
@@ -205,11 +209,11 @@ USING = {
     "input is not UTF-8": Bad("translate run --input bad.en", "bad.en, line 1", write("bad.en", b"\xff\n")),
     "stdin is not UTF-8": Bad("translate run", "stdin, line 1, byte 3: not UTF-8", stdin=b"ab\xff\n"),
     "unknown device to translate on": Bad("translate run x --device gpu", "'gpu' is not on this machine"),
-    "one file of one column": Bad("evaluate run toy.en", "toy.en, line 1: got 1 column"),
-    "three files": Bad("evaluate run toy.en toy.de toy.en", "Got 3 files"),
-    "no files": Bad("evaluate run", "Got 0 files"),
+    "one file of one column": Bad("evaluate run toy.en", "toy.en has no partner among the files given"),
+    "three files": Bad("evaluate run toy.en toy.de toy.en", "toy.en is given twice"),
+    "no files": Bad("evaluate run", "Got no file"),
     "misaligned files": Bad("evaluate run toy.en bad.de", "line 2 of toy.en has no partner", write("bad.de", "x\n")),
-    "unknown corpus to measure with": Bad("evaluate run --corpus wiki", "--corpus wiki"),
+    "unknown corpus to measure with": Bad("evaluate run --corpus wiki", "There is no corpus 'wiki'"),
     "output exists": Bad("evaluate run toy.en toy.de --output toy.en", "toy.en exists already"),
     "output in no folder": Bad("evaluate run toy.en toy.de --output none/out.txt", "there is no folder none"),
     "blank text to explain": Bad("explain run ~", "Nothing to explain"),

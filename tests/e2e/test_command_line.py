@@ -183,7 +183,7 @@ def test_evaluate_reads_a_tsv_and_writes_json_and_a_new_file(
     out = tmp_path / "out.txt"
     outcome = command("evaluate", trained, tmp_path / "test.tsv", "--json", "--output", out, "--beam", 1)
     assert [score["name"] for score in json.loads(outcome.out)] == ["BLEU", "chrF", "exact match"]
-    assert "Left out 1 pairs: blank on one side" in outcome.err
+    assert "1 of 8 left out: 1 blank" in outcome.err
     assert out.read_text().splitlines() == gf.load(trained).translate([s for s, _ in toy.pairs[:7]], beam=1)
     again = command("evaluate", trained, tmp_path / "test.tsv", "--output", out)
     assert again.code == 2

@@ -42,7 +42,7 @@ class Watching:
 
     def on_count(self, done: int, total: int) -> None: ...
 
-    def on_plan(self, recipe: Any, *, parameters: int, resumed_at: int) -> None:  # noqa: ARG002
+    def on_plan(self, recipe: Any, *, parameters: int, resumed_at: int, forecast: Any) -> None:  # noqa: ARG002
         self.resumed_at = resumed_at
 
     def on_step(self, progress: Any, report: Any, seconds: float) -> None:  # noqa: ARG002

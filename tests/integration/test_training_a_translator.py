@@ -185,10 +185,10 @@ def test_training_on_the_phrasebook_measures_alignment_too(
     tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from glassformer.data.phrasebook import phrasebook
-    from glassformer.tasks.translation import training
+    from glassformer.tasks.translation import material
 
     small = lambda **_: phrasebook(train=5000, valid=3, test=3)  # noqa: E731 (the real test part takes its time)
-    monkeypatch.setattr(training, "phrasebook", small)
+    monkeypatch.setattr(material, "phrasebook", small)
     recipe = toy.recipe(train={"steps": 2, "valid_every": 2}, text={"vocab_size": 500})
     recipe["data"] = {"corpus": "phrasebook"}
     gf.train_translator(recipe, tmp_path / "run")

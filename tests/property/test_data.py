@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassformer.data.batches import EncodedPairs, Index, Marks, Ragged, epoch_batches, stream
-from glassformer.data.pairs import Corpus, hold_out, read_lines
+from glassformer.data.folding import folded
 from glassformer.data.phrasebook import phrasebook, words
-from glassformer.errors import DataError
+from glassformer.data.records import Place, Record
+from glassformer.data.selection import HELD, LEFT_OUT, TRAIN, HoldOut, chosen, select
+from glassformer.data.texts import texts_of
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(
     lambda rows: np.array(rows, dtype=np.int64)
@@ -100,16 +102,22 @@ def test_lines_are_read_as_they_were_written(lines: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "text"
         path.write_bytes("\ufeff".encode() + "".join(line + "\n" for line in lines).encode())
-        assert read_lines(path) == [line.removesuffix("\r") for line in lines]
+        assert list(texts_of(path)) == [line.removesuffix("\r") for line in lines]
 
 
-@given(st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), min_size=1, max_size=60), SEEDS)
-def test_holding_out_parts_the_sentences_and_loses_none(pairs: list[tuple[str, str]], seed: int) -> None:
-    corpus = Corpus([source for source, _ in pairs], [target for _, target in pairs])
-    try:
-        train, held = hold_out(corpus, share=0.3, seed=seed)
-    except DataError:
-        return
-    assert not set(train.sources) & set(held.sources)
-    both = zip(train.sources + held.sources, train.targets + held.targets, strict=True)
-    assert sorted(both) == sorted(pairs)
+UNITS = st.lists(st.tuples(st.text("aAb.", max_size=3), st.sampled_from([None, "blank"])), min_size=1, max_size=60)
+
+
+@given(UNITS, SEEDS, st.none() | st.floats(0.01, 0.99))
+def test_holding_out_parts_the_units_and_repeats_none_on_both_sides(
+    units: list[tuple[str, str | None]], seed: int, share: float | None
+) -> None:
+    screened = [(Record(text, "t", Place("f", i, 0)), reason) for i, (text, reason) in enumerate(units)]
+    parts = select(iter(screened), HoldOut(seed=seed, share=share))
+    assert len(parts) == len(units)
+    assert [part == LEFT_OUT for part in parts] == [reason is not None for _, reason in units]
+    sides = {part: {folded(units[i][0]) for i in range(len(units)) if parts[i] == part} for part in (TRAIN, HELD)}
+    assert not sides[TRAIN] & sides[HELD]
+    assert bool(sides[HELD]) == any(reason is None for _, reason in units)
+    chosen_texts = [source for part in (TRAIN, HELD) for source, _ in chosen((r for r, _ in screened), parts, part)]
+    assert sorted(chosen_texts) == sorted(text for text, reason in units if reason is None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -26,6 +27,7 @@ from rich.text import Text
 if TYPE_CHECKING:  # a bar needs no torch
     from glassformer.tasks.translation import TranslationRecipe
     from glassformer.train.loop import Progress as Standing
+    from glassformer.train.plan import Forecast
     from glassformer.train.step import StepReport
 
 
@@ -33,12 +35,47 @@ def stderr_console() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-class TrainingDisplay:
+class StageDisplay:
+    """What happens before and after the steps: a line a stage, and a bar where something is counted."""
+
+    def __init__(self) -> None:
+        self.console = stderr_console()
+        self.counter = counting("  ")
+        self.counted: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.end_count()
+
+    def on_stage(self, text: str) -> None:
+        self.end_count()
+        self.console.print(f"[dim]·[/dim] {escape(text)}")
+
+    def on_count(self, done: int, total: int) -> None:
+        if self.counted is None:
+            self.begin_count(total)
+        if self.counted is not None:
+            self.counter.update(self.counted, completed=done, total=total)
+
+    def begin_count(self, total: int) -> None:
+        self.counter.start()
+        self.counted = self.counter.add_task("", total=total)
+
+    def end_count(self) -> None:
+        if self.counted is not None:
+            self.counter.remove_task(self.counted)
+            self.counter.stop()
+            self.counted = None
+
+
+class TrainingDisplay(StageDisplay):
     """The progress of a training: a bar on a terminal, a line per validation anywhere."""
 
     def __init__(self, out: str) -> None:
+        super().__init__()
         self.out = out
-        self.console = stderr_console()
         self.bar = Progress(
             SpinnerColumn(),
             TextColumn("step"),
@@ -54,45 +91,27 @@ class TrainingDisplay:
             transient=True,
             disable=not self.console.is_terminal,
         )
-        self.counter = counting("  ")
-        self.counted: TaskID | None = None
         self.task = self.bar.add_task("train", total=None, loss="-", rate="-", best="", visible=False)
         self.smooth_loss: float | None = None
         self.smooth_rate: float | None = None
         self.tokens = 0
 
-    def __enter__(self) -> TrainingDisplay:
-        return self
-
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
-        self.counter.stop()
+        super().__exit__(*exception)
 
-    def on_stage(self, text: str) -> None:
-        self.end_count()
-        self.console.print(f"[dim]·[/dim] {escape(text)}")
+    def begin_count(self, total: int) -> None:
+        self.bar.stop()  # only one of the two can be live
+        super().begin_count(total)
 
-    def on_count(self, done: int, total: int) -> None:
-        if self.counted is None:
-            self.bar.stop()  # only one of the two can be live
-            self.counter.start()
-            self.counted = self.counter.add_task("", total=total)
-        self.counter.update(self.counted, completed=done, total=total)
-
-    def end_count(self) -> None:
-        if self.counted is not None:
-            self.counter.remove_task(self.counted)
-            self.counter.stop()
-            self.counted = None
-
-    def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int) -> None:
+    def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int, forecast: Forecast) -> None:
         model, train = recipe.model, recipe.train
         shape = f"{model.N}+{model.N_decoder or model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
         self.on_stage(f"Transformer with {parameters:,} parameters ({shape})")
         where = f"going on at step {resumed_at:,} of" if resumed_at else "training"
-        self.on_stage(
-            f"{where} {train.steps:,} steps of {train.batch_tokens:,} tokens on {train.device}, {train.threads} threads"
-        )
+        machine = f"{train.device}, {threads(train.threads)}"
+        self.on_stage(f"{where} {train.steps:,} steps of {train.batch_tokens:,} tokens on {machine}")
+        self.on_stage(f"this will take {forecast}, if it does not stop getting better before")
         self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)
         self.bar.start()
 
@@ -120,7 +139,11 @@ class TrainingDisplay:
             self.console.print(f"Stopped at step {progress.step:,} and saved. The same command goes on from there.")
         elif progress.stopped != "finished before":
             self.console.print(f"Done ({progress.stopped}); the weights of step {progress.best_step:,} were the best.")
-        self.console.print(escape(f'Try:  glassformer translate {self.out} "..."'))
+        self.console.print(escape(f'Try:  glassformer translate {shlex.quote(self.out)} "..."'))
+
+
+def threads(count: int | None) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _smooth(before: float | None, now: float) -> float:

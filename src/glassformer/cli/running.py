@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -16,7 +17,9 @@ from glassformer.cli.outputs import check_new_file
 from glassformer.errors import DataError
 
 if TYPE_CHECKING:
+    from glassformer.data.settings import DataSettings
     from glassformer.tasks.translation import Translation, Translator
+    from glassformer.tasks.translation.material import Held
 
 TRANSLATE_EXAMPLES = """
 [bold]Examples[/bold]
@@ -113,9 +116,11 @@ def sentence_chunks(texts: list[str] | None, path: Path | None) -> Iterator[list
 
 
 def file_blocks(path: Path) -> Iterator[list[str]]:
-    from glassformer.data.pairs import read_lines
+    from glassformer.data.texts import texts_of
 
-    yield read_lines(path)
+    lines = texts_of(path)
+    while block := list(islice(lines, CHUNK)):
+        yield block
 
 
 def stdin_blocks() -> Iterator[list[str]]:
@@ -141,8 +146,10 @@ def stdin_line(line: bytes, number: int) -> str:
 
 def evaluate(
     run: Run,
-    files: Annotated[list[Path] | None, typer.Argument(help="Source and reference file, or one TSV.")] = None,
-    corpus: Annotated[str | None, typer.Option(help="Instead: 'phrasebook', its test part.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Source and reference file, or one with both (.tsv, .csv, .jsonl, ...).")
+    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="Instead: the test part of a named corpus.")] = None,
     beam: Beam = None,
     output: Annotated[Path | None, typer.Option(help="Also write the translations to this new file.")] = None,
     json_: Json = False,
@@ -152,14 +159,14 @@ def evaluate(
     if output is not None:
         check_new_file(output)
     translator = load_noting(run, device)
-    sources, references = evaluation_set(files or [], corpus, size=translator.recipe.data.corpus_size)
+    held = evaluation_set(files or [], corpus, translator.recipe.data)
 
     from glassformer.cli.display import counting
 
     with counting("translating") as bar:
-        task = bar.add_task("", total=len(sources))
+        task = bar.add_task("", total=len(held.sources))
         advance = lambda count: bar.advance(task, count)  # noqa: E731
-        scores, hypotheses = translator.evaluate(sources, references, beam=beam, progress=advance)
+        scores, hypotheses = translator.evaluate(held.sources, held.references, beam=beam, progress=advance)
     if output is not None:
         output.write_text("".join(text.replace("\n", " ") + "\n" for text in hypotheses), encoding="utf-8")
     if json_:
@@ -168,29 +175,21 @@ def evaluate(
     for score in scores:
         typer.echo(f"{score.name:<12} {score.value:6.2f}   {score.interval}")
         typer.echo(f"{'':12} {score.signature}")
-    typer.echo(f"{len(sources):,} sentences")
+    typer.echo(f"{len(held.sources):,} sentences")
 
 
-def evaluation_set(files: list[Path], corpus: str | None, *, size: int) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Sources and references from two files, one TSV, or a built-in corpus that is trained on with `size` pairs."""
-    from glassformer.cli.display import counting
-    from glassformer.data.pairs import read_pair_files
-    from glassformer.data.phrasebook import phrasebook
+def evaluation_set(files: list[str], corpus: str | None, data: DataSettings) -> Held:
+    """Sentences and references from files, or the test part of a named corpus, of the size that was trained on."""
+    from glassformer.cli.display import StageDisplay
+    from glassformer.data.corpora import corpus_pairs
+    from glassformer.tasks.translation.material import Held, read_questions
 
-    if corpus is not None:
-        if corpus != "phrasebook" or files:
-            raise DataError(f"--corpus {corpus}: allowed is --corpus phrasebook, and then no files.")
-        with counting("drawing the phrasebook") as bar:
-            task = bar.add_task("", total=None)
-            show = lambda done, total: bar.update(task, completed=done, total=total)  # noqa: E731
-            test = phrasebook(train=size, progress=show).test
-        return [phrase.source for phrase in test], [phrase.references for phrase in test]
-    if len(files) not in (1, 2):
-        raise DataError(f"Got {len(files)} files; give a source and a reference file, one TSV, or --corpus phrasebook.")
-    pairs = read_pair_files(files)
-    for reason, count in pairs.dropped.items():
-        typer.echo(f"Left out {count:,} pairs: {reason}", err=True)
-    return pairs.sources, [(target,) for target in pairs.targets]
+    with StageDisplay() as display:
+        if corpus is None:
+            return read_questions(files, display, data=data)
+        if files:
+            raise DataError(f"Got --corpus {corpus} and files; give one of them.")
+        return Held.of(corpus_pairs(corpus, size=data.corpus_size, progress=display.on_count).test)
 
 
 def explain(

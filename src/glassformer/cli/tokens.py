@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from glassformer.cli.outputs import check_new_file
 from glassformer.cli.settings_help import command_with_help_of
 
 if TYPE_CHECKING:
+    from glassformer.text import Tokenizer
     from glassformer.text.settings import TextSettings
 
 tokenizer = typer.Typer(
@@ -20,7 +22,7 @@ tokenizer = typer.Typer(
     epilog="Example:  glassformer tokenizer train corpus.en corpus.de --out tokenizer.json",
 )
 
-File = Annotated[Path, typer.Argument(help="A tokenizer.json, ours or made by others.")]
+File = Annotated[Path, typer.Argument(help="A tokenizer.json, ours or made by others, or a run folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -39,7 +41,7 @@ def text_settings() -> type[TextSettings]:
     cls=command_with_help_of(text_settings),
 )
 def train(
-    files: Annotated[list[Path], typer.Argument(help="Text files, one sentence a line.")],
+    files: Annotated[list[Path], typer.Argument(help="Text files, one sentence a line, plain or packed.")],
     out: Annotated[Path, typer.Option(help="Where to write tokenizer.json; an existing file is not overwritten.")],
     kind: Annotated[str, typer.Option()] = "bpe",
     vocab_size: Annotated[int, typer.Option(min=8)] = 8000,
@@ -47,12 +49,12 @@ def train(
     normalization: Annotated[str, typer.Option()] = "NFC",
 ) -> None:
     """Learn a vocabulary from text files."""
-    from glassformer.text import lines_of, train_tokenizer
+    from glassformer.data.texts import texts_of
+    from glassformer.text import train_tokenizer
 
     check_new_file(out)
-    made = train_tokenizer(
-        kind, lines_of(files), vocab_size=vocab_size, lowercase=lowercase, normalization=normalization
-    )
+    texts = chain.from_iterable(texts_of(file) for file in files)
+    made = train_tokenizer(kind, texts, vocab_size=vocab_size, lowercase=lowercase, normalization=normalization)
     made.save(out)
     typer.echo(f"{out}: {made.kind}, {len(made):,} tokens")
 
@@ -60,9 +62,7 @@ def train(
 @tokenizer.command(epilog='Example:  glassformer tokenizer encode runs/en-de/tokenizer.json "I ate an apple."')
 def encode(file: File, text: str, json_: Json = False) -> None:
     """Show the pieces and ids of a text."""
-    from glassformer.text import Tokenizer
-
-    loaded = Tokenizer.load(file)
+    loaded = load(file)
     pieces, ids = loaded.pieces(text), loaded.encode(text)
     if json_:
         typer.echo(json.dumps({"text": text, "pieces": pieces, "ids": ids}, ensure_ascii=False))
@@ -74,6 +74,14 @@ def encode(file: File, text: str, json_: Json = False) -> None:
 @tokenizer.command(epilog="Example:  glassformer tokenizer trace runs/en-de/tokenizer.json unbelievable")
 def trace(file: File, word: str) -> None:
     """Show how a word becomes its pieces, merge by merge."""
+    typer.echo(str(load(file).trace(word)))
+
+
+def load(file: Path) -> Tokenizer:
+    """The tokenizer in a file; of a run folder, the shared one or that of the source side."""
     from glassformer.text import Tokenizer
 
-    typer.echo(str(Tokenizer.load(file).trace(word)))
+    if file.is_dir():
+        names = [name for name in ("tokenizer.json", "source.tokenizer.json") if (file / name).is_file()]
+        file = file / names[0] if names else file
+    return Tokenizer.load(file)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.settings_help import command_with_help_of
+from glassformer.cli.several import several_values
 
 if TYPE_CHECKING:
     from glassformer.data.settings import DataSettings
@@ -22,6 +23,12 @@ TRAIN_EXAMPLES = """
   glassformer train --source train.en --target train.de --valid val.en val.de --out runs/en-de
       [dim]two aligned text files, one sentence a line[/dim]
 
+  glassformer train --pairs corpus.tmx --languages en,de --valid 1% --out runs/en-de
+      [dim]a file with both sides (.tsv, .csv, .jsonl, .po, .tmx, also packed); 1% is held out to validate with[/dim]
+
+  glassformer train --source 'corpus/*.en' --target 'corpus/*.de' --filters recommended --out runs/en-de
+      [dim]several files; doubtful pairs are left out and counted (see `glassformer doctor`)[/dim]
+
   glassformer train --pairs corpus.tsv --out runs/en-de --set model.size=small --set train.epochs=30
 
   glassformer train recipe.toml --set train.lr=3e-4
@@ -32,8 +39,11 @@ latest checkpoint.
 """
 
 
+FILES = {"--source", "--target", "--pairs", "--valid"}
+
+
 def add_to(app: typer.Typer) -> None:
-    app.command(epilog=TRAIN_EXAMPLES, cls=command_with_help_of(data_settings))(train)
+    app.command(epilog=TRAIN_EXAMPLES, cls=several_values(FILES, command_with_help_of(data_settings)))(train)
     app.command(epilog="[bold]Example[/bold]\n\n  glassformer recipe --set model.size=small > recipe.toml")(recipe)
 
 
@@ -51,14 +61,14 @@ Setting = Annotated[
 
 def train(
     recipe: Annotated[Path | None, typer.Argument(help="A recipe (TOML); options below override it.")] = None,
-    source: Annotated[str | None, typer.Option()] = None,
-    target: Annotated[str | None, typer.Option()] = None,
-    pairs: Annotated[str | None, typer.Option()] = None,
-    corpus: Annotated[str | None, typer.Option()] = None,
-    valid: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="SOURCE TARGET", help="Two aligned files to validate with.")
-    ] = None,
-    valid_pairs: Annotated[str | None, typer.Option(help="Or one TSV file to validate with.")] = None,
+    source: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
+    target: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
+    pairs: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="A,B")] = None,
+    languages: Annotated[str | None, typer.Option(metavar="EN,DE")] = None,
+    corpus: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    valid: Annotated[list[str] | None, typer.Option(metavar="FILE...|SHARE")] = None,
+    filters: Annotated[str | None, typer.Option(metavar="A,B")] = None,
     out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder again goes on with it.")] = None,
     set_: Setting = None,
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
@@ -66,9 +76,9 @@ def train(
     """Train a translator on sentences in two languages."""
     from glassformer.config import apply_assignments, merge, read_toml, validate
 
-    data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "corpus": corpus}
-    data["valid"] = valid or ((valid_pairs,) if valid_pairs else None)
-    given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}, "out": out}
+    data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
+    data |= {"languages": languages, "corpus": corpus, "filters": filters}
+    given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value}, "out": out}
     tree = merge(read_toml(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
     tree = apply_assignments(tree, set_ or [])
 

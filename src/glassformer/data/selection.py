@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from glassformer.data.folding import folded
 from glassformer.data.records import Record
-from glassformer.errors import DataError
 
 LEFT_OUT, TRAIN, HELD = 0, 1, 2
 USUAL_SHARE, USUAL_MOST = 0.02, 1000  # of the sentences, where nobody said how many to hold out
@@ -33,33 +32,24 @@ class HoldOut:
         return round(share * 2**32)
 
     def number(self, source: str) -> int:
-        """0 to 2**32 by a hash of the sentence itself, so that a repeated one, also in other case, stays on one side."""
+        """0 to 2**32 by a hash of the sentence itself: a repeated one, also in other case, stays on one side."""
         digest = hashlib.blake2b(f"{self.seed} {folded(source)}".encode("utf-8", "surrogatepass"), digest_size=4)
         return int.from_bytes(digest.digest(), "big")
 
 
 def select(screened: Iterable[tuple[Record, str | None]], hold_out: HoldOut | None) -> Parts:
-    """One part for every unit: left out with a reason, learnt from, or held out."""
+    """One part for every unit: left out with a reason, learnt from, or held out (one at least, if there is any)."""
     used, numbers = array("B"), array("I")
     for record, reason in screened:
         used.append(LEFT_OUT if reason else TRAIN)
         if hold_out is not None:
-            numbers.append(0 if reason else hold_out.number(record.source))
+            numbers.append(2**32 - 1 if reason else hold_out.number(record.source))
     parts: Parts = np.frombuffer(used, dtype=np.uint8).copy()
-    if hold_out is not None:
-        held = (np.frombuffer(numbers, dtype=np.uint32) < hold_out.limit(int(parts.sum()))) & (parts == TRAIN)
-        parts[held] = HELD
-        _refuse_one_sided(parts)
+    if hold_out is not None and parts.any():
+        places = np.frombuffer(numbers, dtype=np.uint32)
+        limit = max(hold_out.limit(int(parts.sum())), int(places.min()) + 1)
+        parts[(places < limit) & (parts == TRAIN)] = HELD
     return parts
-
-
-def _refuse_one_sided(parts: Parts) -> None:
-    learnt, held = int((parts == TRAIN).sum()), int((parts == HELD).sum())
-    if not learnt or not held:
-        raise DataError(
-            f"Only {learnt + held:,} usable sentence pairs: too few to hold some out for validation. "
-            "Give more, or held-out sentences of your own with --valid."
-        )
 
 
 def chosen(records: Iterable[Record], parts: Parts, part: int) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from glassformer.text.graphemes import graphemes
 from glassformer.text.tokenizer import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer
 from glassformer.text.trace import Trace, TraceStep
-from glassformer.text.training import TOKENIZERS, lines_of, train_tokenizer
+from glassformer.text.training import TOKENIZERS, train_tokenizer
 
 __all__ = [
     "BOS",
@@ -16,6 +16,5 @@ __all__ = [
     "Trace",
     "TraceStep",
     "graphemes",
-    "lines_of",
     "train_tokenizer",
 ]

@@ -6,7 +6,6 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -158,25 +157,6 @@ TOKENIZERS: dict[str, Trainer] = {
     "bpe": train_bpe,
     "wordpiece": train_wordpiece,
 }
-
-
-def lines_of(paths: Sequence[Path]) -> Iterator[str]:
-    """The lines of UTF-8 files, without their ends. Only a line feed ends a line: a text may hold other separators."""
-    for path in paths:
-        try:
-            with open(path, "rb") as file:
-                for number, line in enumerate(file, start=1):
-                    yield _text_of(line, path, number)
-        except OSError as error:
-            raise TokenizerError(f"{path} cannot be read: {error.strerror}; check the path") from error
-
-
-def _text_of(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        what = f"line {number:,} of {path} is not UTF-8 ({error.reason} at byte {error.start})"
-        raise TokenizerError(f"{what}; convert the file to UTF-8") from error
 
 
 def _rules(*, lowercase: bool, normalization: str) -> list[normalizers.Normalizer]:

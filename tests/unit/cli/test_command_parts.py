@@ -12,6 +12,7 @@ from glassformer.cli.demo import demo_recipe
 from glassformer.cli.outputs import check_new_file
 from glassformer.cli.running import evaluation_set, sentence_chunks, stdin_blocks, translation_line
 from glassformer.config import validate
+from glassformer.data.settings import DataSettings
 from glassformer.errors import DataError, SettingsError
 from glassformer.tasks.translation import Translation, TranslationRecipe
 
@@ -74,5 +75,5 @@ def test_the_demo_is_a_recipe_that_stands() -> None:
 
 
 def test_a_built_in_corpus_and_files_together_are_refused() -> None:
-    with pytest.raises(DataError, match="then no files"):
-        evaluation_set([Path("x")], "phrasebook", size=9)
+    with pytest.raises(DataError, match="give one of them"):
+        evaluation_set(["x"], "phrasebook", DataSettings())

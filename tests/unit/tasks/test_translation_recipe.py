@@ -30,9 +30,9 @@ def test_two_vocabularies_cannot_share_one_matrix() -> None:
     [
         ({"source": "a"}, "target is missing"),
         ({"target": "a"}, "source is missing"),
-        ({"source": "a", "target": "b", "pairs": "c"}, "not several of them"),
-        ({"pairs": "c", "corpus": "phrasebook"}, "not several of them"),
-        ({"pairs": "c", "valid": ("a", "b", "c")}, "two aligned files, or one TSV"),
+        ({"source": "a", "target": "b", "corpus": "phrasebook"}, "not both"),
+        ({"pairs": "c", "corpus": "phrasebook"}, "not both"),
+        ({"pairs": "c", "valid": "100%"}, "a share to hold out"),
     ],
 )
 def test_the_data_come_from_one_place(data: dict, told: str) -> None:

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from glassformer.errors import TokenizerError
-from glassformer.text import TOKENIZERS, lines_of, train_tokenizer
+from glassformer.text import TOKENIZERS, train_tokenizer
 
 LOWEST = ["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3
 
@@ -106,19 +105,3 @@ def test_errors_of_a_reader_pass_through() -> None:
     for kind in TOKENIZERS:
         with pytest.raises(TokenizerError, match="line 2"):
             train_tokenizer(kind, broken())
-
-
-def test_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
-    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
-    first.write_bytes("a\u2028b\r\nc\x0bd\re\n\nlast".encode())
-    second.write_bytes("é\n".encode())
-    assert list(lines_of([first, second])) == ["a\u2028b", "c\x0bd\re", "", "last", "é"]
-
-
-def test_lines_that_are_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "train.de"
-    path.write_bytes(b"fine\n\xe4h\n")
-    with pytest.raises(TokenizerError, match=r"line 2 of .*train\.de is not UTF-8"):
-        list(lines_of([path]))
-    with pytest.raises(TokenizerError, match=r"nowhere cannot be read: No such file"):
-        list(lines_of([tmp_path / "nowhere"]))

@@ -19,6 +19,7 @@ from glassformer.explain.trace import Explanation, explain_pass
 from glassformer.models.transformer import Transformer
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
+from glassformer.tasks.translation.material import target_language
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
 from glassformer.text import Tokenizer
 from glassformer.train.machine import choose_device
@@ -49,9 +50,18 @@ class Translator:
         self.recipe = recipe
         self.origin = origin  # where the weights come from, in words
 
+    def with_model(self, model: Transformer) -> Translator:
+        """The same with other weights."""
+        return Translator(model, self.source, self.target, self.recipe)
+
     @property
     def device(self) -> torch.device:
         return self.model.head.weight.device
+
+    @property
+    def target_language(self) -> str | None:
+        """The code of the language it translates into, as far as its recipe tells."""
+        return target_language(self.recipe.data)
 
     @property
     def longest(self) -> int | None:
@@ -85,7 +95,7 @@ class Translator:
         beam = self._beam(beam, n_best)
         rows = self.source.encode_batch([text.strip() for text in texts])
         results = [[Translation("", 0.0, 0.0, (), True)] for _ in texts]
-        for index in self._batches(rows, beam):
+        for index in self.batches_of(rows, beam=beam):
             found = self._search([rows[i] for i in index], beam, n_best)
             for i, hypotheses in zip(index, found, strict=True):
                 results[i] = [self._translation(hypothesis) for hypothesis in hypotheses]
@@ -98,7 +108,7 @@ class Translator:
             raise SettingsError(f"--n-best {n_best} needs a beam at least as wide; got --beam {beam}.")
         return max(self.recipe.decode.beam if beam is None else beam, n_best)
 
-    def _batches(self, rows: Sequence[Sequence[int]], beam: int) -> Iterator[list[int]]:
+    def batches_of(self, rows: Sequence[Sequence[int]], *, beam: int) -> Iterator[list[int]]:
         """The indices of the rows with text in them, alike in length together, by a budget of tokens."""
         order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: -len(rows[i]))
         while order:
@@ -146,7 +156,7 @@ class Translator:
     ) -> tuple[list[Score], list[str]]:
         """BLEU, chrF and exact match with their intervals, and the translations themselves."""
         hypotheses = [options[0].text for options in self.candidates(sources, beam=beam, progress=progress)]
-        return corpus_scores(hypotheses, references), hypotheses
+        return corpus_scores(hypotheses, references, language=self.target_language), hypotheses
 
     def explain(self, text: str, *, beam: int | None = None, top: int = 5) -> Explanation:
         """Everything on the way from this text to its translation: the real numbers, read at the taps."""

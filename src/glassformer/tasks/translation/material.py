@@ -1,0 +1,268 @@
+"""What a translation run learns from and is measured with: files read, checked and split, or a named corpus."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from glassformer.data.cleaning import refuse_surplus
+from glassformer.data.corpora import corpus_card, corpus_pairs
+from glassformer.data.findings import Finding, Findings
+from glassformer.data.held import Held as HeldHashes
+from glassformer.data.inputs import Input, fingerprint, gather, gather_sides, read_pairs
+from glassformer.data.languages import pair_in_name
+from glassformer.data.naming import language_of, unpacked_name
+from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
+from glassformer.data.screen import Verdict, screen
+from glassformer.data.selection import HELD, TRAIN, HoldOut, chosen, select
+from glassformer.data.settings import DataSettings
+from glassformer.errors import DataError, SettingsError
+
+REPORTED = 1000  # sentences that the report of a run is measured on, at most
+
+Pair = tuple[str, str]
+
+
+class Listener(Protocol):
+    """Someone who wants to hear what is found."""
+
+    def on_stage(self, text: str) -> None: ...
+    def on_count(self, done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Held:
+    """Held-out sentences, each with all its references."""
+
+    sources: list[str]
+    references: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, questions: Iterable[tuple[str, tuple[str, ...]]]) -> Held:
+        rows = list(questions)
+        return cls([source for source, _ in rows], [references for _, references in rows])
+
+    def first(self, count: int) -> Held:
+        return Held(self.sources[:count], self.references[:count])
+
+    def pairs(self) -> list[Pair]:
+        """Each sentence with its first reference."""
+        return [(source, options[0]) for source, options in zip(self.sources, self.references, strict=True)]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a run learns from, as a stream that can be begun again, and what it is measured with."""
+
+    train: Callable[[], Iterator[Pair]]
+    valid: Held
+    fingerprints: dict[str, str]
+    test: Held | None = None  # a named corpus has one
+    gold: Phrasebook | None = None  # the phrasebook also knows which word comes from which
+    findings: Findings | None = None
+
+    def measured(self) -> Held:
+        """What the report is measured on: a test part, or the validation part of other data."""
+        return self.test or self.valid.first(REPORTED)
+
+    def sentences(self) -> Iterator[str]:
+        """Every sentence of both sides, for one shared vocabulary."""
+        for pair in self.train():
+            yield from pair
+
+
+def read_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
+    """The sentences to learn from and those to validate with."""
+    if data.corpus == "phrasebook":
+        return phrasebook_material(data.corpus_size, listener)
+    if data.corpus is not None:
+        return named_material(data.corpus, listener)
+    return file_material(data, seed=seed, listener=listener)
+
+
+def target_language(data: DataSettings) -> str | None:
+    """The code of the language to translate into, as far as settings or file names tell."""
+    if data.languages:
+        return data.languages[1]
+    if data.corpus:
+        return corpus_card(data.corpus).languages[1]
+    if data.target:
+        return language_of(Path(data.target[0]))
+    named = pair_in_name(unpacked_name(Path(data.pairs[0]))) if data.pairs else None
+    return named[1] if named else None
+
+
+# Named corpora
+
+
+def phrasebook_material(size: int, listener: Listener) -> Material:
+    book = phrasebook(train=size, progress=listener.on_count)
+    pairs = [(phrase.source, phrase.references[0]) for phrase in book.train]
+    valid, test = held_phrases(book.valid), held_phrases(book.test)
+    return Material(lambda: iter(pairs), valid, _pair_fingerprints(pairs, valid), test=test, gold=book)
+
+
+def held_phrases(phrases: Sequence[Phrase]) -> Held:
+    return Held.of((phrase.source, phrase.references) for phrase in phrases)
+
+
+def named_material(name: str, listener: Listener) -> Material:
+    corpus = corpus_pairs(name, progress=listener.on_count)
+    for reason, count in corpus.dropped.items():
+        listener.on_stage(f"Left out {count:,} pairs of {name}: {reason}")
+    valid, test = Held.of(corpus.valid), Held.of(corpus.test)
+    return Material(lambda: iter(corpus.train), valid, _pair_fingerprints(corpus.train, valid), test=test)
+
+
+def _pair_fingerprints(train: Sequence[Pair], valid: Held) -> dict[str, str]:
+    return {"train": pairs_fingerprint(train), "valid": pairs_fingerprint(valid.pairs())}
+
+
+def pairs_fingerprint(pairs: Iterable[Pair]) -> str:
+    """sha256 of all sentences in their order."""
+    digest = hashlib.sha256()
+    for source, target in pairs:
+        digest.update(f"{len(source)} {len(target)} {source}{target}".encode())
+    return digest.hexdigest()
+
+
+# Files
+
+
+def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
+    """Files in a stream: read once to check them and to choose, and again whenever their sentences are wanted."""
+    inputs = training_inputs(data)
+    read = partial(read_pairs, inputs, columns=data.columns, languages=data.languages)
+    held, remembered = held_files(data, listener)
+    hold_out = None if held else HoldOut(seed=seed, share=data.valid_share)
+    findings = Findings()
+    screened = screen(
+        read(progress=listener.on_count), filters=data.filters, findings=findings, held=remembered, every=True
+    )
+    parts = select(screened, hold_out)
+    refuse_unusable(findings, inputs)
+    refuse_too_few(findings, int((parts == TRAIN).sum()), inputs)
+    tell(findings, inputs, listener)
+    if held is None:
+        held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
+        listener.on_stage(
+            f"{len(held.sources):,} pairs are held out for validation, {int((parts == TRAIN).sum()):,} learnt from"
+        )
+    marks = {
+        "train": settings_digest(fingerprint(inputs), data, hold_out, pairs_fingerprint(held.pairs())),
+        "valid": pairs_fingerprint(held.pairs()),
+    }
+    return Material(lambda: chosen(read(), parts, TRAIN), held, marks, findings=findings)
+
+
+def settings_digest(files: str, data: DataSettings, hold_out: HoldOut | None, held: str) -> str:
+    """All that decides which sentences are learnt from: a filter may look at the held-out ones."""
+    decided: list[Any] = [files, data.columns, data.languages, data.filters, held if data.filters else ""]
+    decided.append(None if hold_out is None else asdict(hold_out))
+    return hashlib.sha256(json.dumps(decided).encode()).hexdigest()
+
+
+def training_inputs(data: DataSettings) -> list[Input]:
+    """The files that the settings name."""
+    sides = gather_sides(data.source, data.target) if data.source else []
+    both = gather(data.pairs) if data.pairs else []
+    for one in (*sides, *both):
+        if Path("-") in one.paths:
+            raise DataError("Training reads its sentences more than once, so they cannot come from stdin. Save them.")
+    if not sides and not both:
+        raise SettingsError(
+            "No sentences to learn from. Give --source FILE and --target FILE, or --pairs FILE.tsv (also .csv, .jsonl, "
+            ".po, .tmx), or --corpus phrasebook."
+        )
+    return [*sides, *both]
+
+
+def held_files(data: DataSettings, listener: Listener) -> tuple[Held | None, HeldHashes]:
+    """The sentences to validate with, if files were given, and their hashes, to find them among the training data."""
+    remembered = HeldHashes()
+    if not data.valid or data.valid_share is not None:
+        return None, remembered
+    inputs, findings = gather(data.valid), Findings()
+    records = [record for record, reason in _plainly_screened(inputs, data, findings) if reason is None]
+    refuse_unusable(findings, inputs)
+    if not records:
+        raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair to validate with.")
+    if findings.dropped:
+        listener.on_stage(f"Of the validation sentences {left_out(findings)}")
+    remembered.add("validation", records)
+    return Held.of((record.source, (record.target,)) for record in records), remembered
+
+
+def _plainly_screened(inputs: Sequence[Input], data: DataSettings, findings: Findings) -> Iterator[Verdict]:
+    return screen(read_pairs(inputs, columns=data.columns, languages=data.languages), findings=findings)
+
+
+def read_questions(names: Sequence[str], listener: Listener, *, data: DataSettings | None = None) -> Held:
+    """Sentences and references to evaluate with."""
+    held, _ = held_files(
+        DataSettings(valid=tuple(names)) if data is None else data.model_copy(update={"valid": tuple(names)}), listener
+    )
+    if held is None:
+        got = " ".join(names) or "no file"
+        raise DataError(f"Got {got}; give a source and a reference file, one file with both, or --corpus NAME.")
+    return held
+
+
+# What is said of them
+
+
+def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
+    """Training on files that do not belong together, or that are not what they seem, would be wasted time."""
+    for finding in findings.stops:
+        if finding.kind == "no partner":
+            refuse_surplus(inputs)
+        first = finding.examples[0].problem
+        raise DataError(
+            f"{finding.count:,} of {findings.units:,} units are unusable ({finding.help}), the first: {first}. "
+            "That is more than 1%, so the file is probably not what it seems. `glassformer doctor` tells more; "
+            "`glassformer clean` makes a new file without them."
+        )
+
+
+def refuse_too_few(findings: Findings, learnt: int, inputs: Sequence[Input]) -> None:
+    if not findings.used:
+        raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair. {left_out(findings).capitalize()}.")
+    if not learnt:
+        raise DataError(
+            f"{', '.join(map(str, inputs))}: all {findings.used:,} usable pairs have the same source, so none can be "
+            "held out for validation. Give held-out sentences of your own with --valid."
+        )
+
+
+def left_out(findings: Findings) -> str:
+    """How many units were not used and why, with the first place of each reason."""
+    reasons = [f"{count:,} {reason} ({_first_place(findings, reason)})" for reason, count in findings.dropped.items()]
+    return f"{findings.units - findings.used:,} of {findings.units:,} left out: {'; '.join(reasons)}"
+
+
+def _first_place(findings: Findings, reason: str) -> str:
+    found: Finding = (findings.problems if reason in findings.problems else findings.hits)[reason]
+    return f"first: {found.examples[0].problem.place}"
+
+
+def tell(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
+    """The doctor's findings in short: what is not used, and what is worth a look."""
+    if findings.dropped:
+        listener.on_stage(f"Of the units read {left_out(findings)}")
+    for part in findings.held:
+        if part.sources_in_train:
+            listener.on_stage(
+                f"{part.sources_in_train:,} of {part.pairs:,} {part.name} sentences also stand in the training data: "
+                "scores on them flatter. The filter `overlap` leaves them out of training"
+            )
+    odd = [f for f in findings.ordered() if f.kind in findings.hits and f.kind not in findings.dropped]
+    odd = [finding for finding in odd if finding.kind != "overlap"]
+    if odd:
+        found = ", ".join(f"{finding.count:,} {finding.kind}" for finding in odd)
+        names = " ".join(str(path) for one in inputs for path in one.paths)
+        listener.on_stage(f"Used, but worth a look: {found}. See: glassformer doctor {names}")

@@ -1,0 +1,149 @@
+"""All that is decided and made before the first step of a training: sentences, vocabulary, tokens, plan, forecast."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import nn
+
+from glassformer.data.batches import Pools, count_batches
+from glassformer.data.token_cache import TokenCache, build_cache, cache_folder, sweep
+from glassformer.models.transformer import Transformer
+from glassformer.tasks.translation.material import Material, read_material
+from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.tasks.translation.translator import Translator, marks_of
+from glassformer.tasks.translation.validation import check_positions, encode_held, rehearse_validation, tell_left_out
+from glassformer.tasks.translation.watching import TrainingWatcher
+from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.train.machine import choose_device, keep_freed_memory, thread_count
+from glassformer.train.objective import token_loss
+from glassformer.train.plan import Forecast, forecast, refuse_too_large
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A training with everything decided."""
+
+    recipe: TranslationRecipe  # resolved
+    material: Material
+    source: Tokenizer
+    target: Tokenizer
+    pairs: TokenCache
+    device: torch.device
+
+
+def prepare(
+    recipe: TranslationRecipe, watcher: TrainingWatcher, *, tokenizers: tuple[Tokenizer, Tokenizer] | None = None
+) -> Prepared:
+    """Reads, tokenises and plans. `tokenizers` are those of a run that goes on; without, they are trained."""
+    keep_freed_memory()
+    torch.set_num_threads(thread_count(recipe.train.threads))
+    device = choose_device(recipe.train.device)
+    watcher.on_stage("Reading the sentences")
+    material = read_material(recipe.data, seed=recipe.train.seed, listener=watcher)
+    source, target = tokenizers or make_tokenizers(recipe, material, watcher)
+    pairs = encode(recipe, material, source, target, watcher)
+    return Prepared(resolve(recipe, pairs, device), material, source, target, pairs, device)
+
+
+def make_tokenizers(
+    recipe: TranslationRecipe, material: Material, watcher: TrainingWatcher
+) -> tuple[Tokenizer, Tokenizer]:
+    """Trains one tokenizer on both sides, or one on each."""
+    watcher.on_stage("Learning the vocabulary")
+    text = recipe.text
+    learn = partial(
+        train_tokenizer,
+        text.kind,
+        vocab_size=text.vocab_size,
+        lowercase=text.lowercase,
+        normalization=text.normalization,
+        progress=watcher.on_count,
+    )
+    if text.shared:
+        shared = learn(material.sentences())
+        return shared, shared
+    return learn(source for source, _ in material.train()), learn(target for _, target in material.train())
+
+
+def encode(
+    recipe: TranslationRecipe, material: Material, source: Tokenizer, target: Tokenizer, watcher: TrainingWatcher
+) -> TokenCache:
+    """The sentences to learn from as ids on disk: made now, or by an earlier run on the same sentences."""
+    watcher.on_stage("Turning sentences into tokens")
+    most, root = recipe.data.max_tokens, cache_folder()
+    parts = [material.fingerprints["train"], source.fingerprint(), target.fingerprint(), str(most)]
+    folder = root / hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
+    build_cache(
+        folder,
+        material.train(),
+        source,
+        target,
+        most=most,
+        on_wait=lambda: watcher.on_stage("Another run is turning the same sentences into tokens; waiting for it"),
+    )
+    sweep(root)
+    pairs = TokenCache(folder, source_marks=marks_of(source), target_marks=marks_of(target))
+    tell_left_out(pairs.left_out, len(pairs), limit=f"data.max_tokens = {most}", watcher=watcher)
+    return pairs
+
+
+def resolve(recipe: TranslationRecipe, pairs: Pools, device: torch.device) -> TranslationRecipe:
+    """The recipe with everything decided that depends on the data and the machine."""
+    batches = count_batches(pairs, tokens=recipe.train.batch_tokens, seed=recipe.train.seed)
+    settings = recipe.train.resolved(batches_per_epoch=batches, threads=torch.get_num_threads(), device=str(device))
+    return recipe.model_copy(update={"train": settings, "out": None})
+
+
+class Rehearsal:
+    """The model before its first step, and what it will be measured with: enough to train, or to forecast only."""
+
+    def __init__(self, prepared: Prepared, watcher: TrainingWatcher) -> None:
+        recipe, held = prepared.recipe, prepared.material.valid
+        self.prepared = prepared
+        self.translator = untrained(prepared)
+        for part in (held, prepared.material.measured()):
+            check_positions(self.translator, part)
+        most = 10 * recipe.data.max_tokens
+        self.held_pairs = encode_held(held, prepared.source, prepared.target, most=most, watcher=watcher)
+        self.sample = held.first(recipe.train.valid_sentences)
+
+    @property
+    def parameters(self) -> int:
+        return parameter_count(self.translator.model)
+
+    def forecast(self, done: int = 0) -> Forecast:
+        """What the steps after the `done` ones will take."""
+        prepared, settings = self.prepared, self.prepared.recipe.train
+
+        def validation(model: Transformer) -> None:
+            rehearse_validation(self.translator.with_model(model), self.held_pairs, len(self.sample.sources))
+
+        return forecast(
+            self.translator.model,
+            prepared.pairs,
+            settings,
+            loss=lambda model: partial(token_loss, model, label_smoothing=settings.label_smoothing),
+            validation=validation,
+            closing_validations=len(prepared.material.measured().sources) / len(self.sample.sources),
+            done=done,
+        )
+
+
+def untrained(prepared: Prepared) -> Translator:
+    """The model with its first weights, which are a function of the seed; refused where it cannot fit."""
+    recipe, vocabularies = prepared.recipe, (len(prepared.source), len(prepared.target))
+    make = partial(Transformer, recipe.model, source_vocabulary=vocabularies[0], target_vocabulary=vocabularies[1])
+    if prepared.device.type == "cpu":
+        with torch.device("meta"):  # shapes alone, no memory
+            parameters = parameter_count(make())
+        refuse_too_large(parameters, batch_tokens=recipe.train.batch_tokens, vocabulary=vocabularies[1])
+    torch.manual_seed(recipe.train.seed)
+    return Translator(make().to(prepared.device), prepared.source, prepared.target, recipe)
+
+
+def parameter_count(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())

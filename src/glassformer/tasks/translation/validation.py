@@ -1,0 +1,82 @@
+"""Validating a translator while it trains: loss on all held-out sentences, BLEU and chrF on some."""
+
+from __future__ import annotations
+
+import torch
+
+from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches, source_batch
+from glassformer.decode import greedy
+from glassformer.errors import DataError
+from glassformer.evaluate.translation import bleu_and_chrf
+from glassformer.tasks.translation.material import Held
+from glassformer.tasks.translation.translator import Translator, marks_of
+from glassformer.tasks.translation.watching import TrainingWatcher
+from glassformer.text import Tokenizer
+from glassformer.train.objective import token_loss
+
+
+def encode_held(
+    held: Held, source: Tokenizer, target: Tokenizer, *, most: int, watcher: TrainingWatcher
+) -> EncodedPairs:
+    """The sentences to validate with as ids, without pairs that have a side of no or more than `most` tokens."""
+    rows = [
+        tokenizer.encode_batch(side)
+        for tokenizer, side in zip((source, target), zip(*held.pairs(), strict=True), strict=True)
+    ]
+    kept = [(s, t) for s, t in zip(*rows, strict=True) if s and t and max(len(s), len(t)) <= most]
+    limit = f"10 x data.max_tokens = {most}"
+    tell_left_out(len(held.sources) - len(kept), len(kept), limit=limit, watcher=watcher)
+    return EncodedPairs(
+        Ragged.of([s for s, _ in kept]), Ragged.of([t for _, t in kept]), marks_of(source), marks_of(target)
+    )
+
+
+def tell_left_out(left_out: int, kept: int, *, limit: str, watcher: TrainingWatcher) -> None:
+    if not kept:
+        raise DataError(f"All {left_out:,} pairs are longer than {limit} tokens. Raise it.")
+    if left_out:
+        watcher.on_stage(f"Left out {left_out:,} pairs: longer than {limit} tokens, or empty")
+
+
+def check_positions(translator: Translator, held: Held) -> None:
+    """A held-out sentence that the model has no positions for would end the training at its first validation."""
+    if translator.longest is None:
+        return
+    sides = (translator.source, held.sources), (translator.target, [options[0] for options in held.references])
+    for tokenizer, texts in sides:
+        needed, text = max((len(row) + 1, text) for row, text in zip(tokenizer.encode_batch(texts), texts, strict=True))
+        if needed > translator.longest:
+            raise DataError(
+                f"model.max_length = {translator.longest} is too small for a held-out sentence of {needed} tokens: "
+                f"{text[:40]!r}... Raise it, or take other positions than learned ones."
+            )
+
+
+def validate_translator(translator: Translator, pairs: EncodedPairs, sample: Held) -> dict[str, float]:
+    """Loss per token on all held-out pairs; BLEU and chrF of greedy translations of a part of them."""
+    hypotheses = translator.translate(sample.sources, beam=1)
+    bleu, chrf = bleu_and_chrf(hypotheses, sample.references, language=translator.target_language)
+    return {"loss": held_loss(translator, pairs), "bleu": bleu, "chrf": chrf}
+
+
+@torch.inference_mode()
+def held_loss(translator: Translator, pairs: EncodedPairs) -> float:
+    """Cross-entropy per target token, without label smoothing."""
+    total, count = 0.0, 0
+    for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
+        batch = pairs.batch(index).to(translator.device)
+        loss, tokens = token_loss(translator.model, batch, label_smoothing=0.0)
+        total, count = total + loss.item(), count + tokens
+    return total / count
+
+
+@torch.inference_mode()
+def rehearse_validation(translator: Translator, pairs: EncodedPairs, sentences: int) -> None:
+    """The work of one validation by a model that is not trained yet: it writes as much as the references have."""
+    held_loss(translator, pairs)
+    marks = translator.target_marks
+    rows = [pairs.sources[i].tolist() for i in range(min(sentences, len(pairs)))]
+    for index in translator.batches_of(rows, beam=1):
+        batch = source_batch([rows[i] for i in index], translator.source_marks).to(translator.device)
+        limits = torch.as_tensor(pairs.lengths[index, 1], device=translator.device)
+        greedy(translator.model, batch, bos=marks.bos, eos=marks.eos, limits=limits)

@@ -1,0 +1,181 @@
+"""The forecast: the memory and the minutes that a training will take, measured on this machine before step 1.
+
+The steps of a copy of the model are timed on batches of the real data, the largest among them; nothing of the run is
+touched. What cannot fit at all is refused before it is tried.
+"""
+
+from __future__ import annotations
+
+import copy
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from glassformer.data.batches import Batch, EncodedPairs, Pools, epoch_batches, stream
+from glassformer.errors import ModelError
+from glassformer.train.optimiser import make_optimiser
+from glassformer.train.settings import TrainSettings
+from glassformer.train.step import Loss, autocast_for, train_step
+
+WARM_UP = 3  # steps: the first ones also fetch memory and choose kernels
+PER_PARAMETER = 16  # bytes: weight, gradient and the optimiser's two memories in float32
+PER_PARAMETER_SAVED = 12  # bytes: a checkpoint is packed in memory before it is written
+
+M = TypeVar("M", bound=nn.Module)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a training will take."""
+
+    steps: int
+    step_seconds: float
+    validations: int
+    validation_seconds: float  # of one
+    closing_seconds: float  # measuring and the report
+    memory: int  # bytes at the peak
+
+    @property
+    def seconds(self) -> float:
+        """All the way to the end; a training that stops getting better ends earlier."""
+        return self.steps * self.step_seconds + self.validations * self.validation_seconds + self.closing_seconds
+
+    def __str__(self) -> str:
+        return f"about {duration(self.seconds)} and {self.memory / 2**30:.1f} GB of memory"
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def refuse_too_large(parameters: int, *, batch_tokens: int, vocabulary: int) -> None:
+    """An error where weights, gradients, optimiser and one batch's logits alone are more than the memory there is."""
+    logits = 3 * 4 * (batch_tokens // 2) * vocabulary  # logits, their softmax, their gradient
+    needed, there = PER_PARAMETER * parameters + logits, available_memory()
+    if there is not None and needed > there:
+        raise ModelError(
+            f"A model of {parameters:,} parameters with batches of {batch_tokens:,} tokens needs at least "
+            f"{needed / 2**30:.1f} GB to train, and {there / 2**30:.1f} GB of memory are free. Take a smaller "
+            "model.size, text.vocab_size or train.batch_tokens."
+        )
+
+
+def available_memory() -> int | None:
+    """Bytes that a process can still get without swapping, or None where the system does not tell."""
+    found = [int(value) for value in (_meminfo("MemAvailable"), _cgroup_left()) if value is not None]
+    return min(found, default=None)
+
+
+def _meminfo(name: str) -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), None)
+
+
+def _cgroup_left() -> int | None:
+    """What a container's limit leaves."""
+    try:
+        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text().strip() for name in ("max", "current"))
+    except OSError:
+        return None
+    return None if limit == "max" else max(0, int(limit) - int(used))
+
+
+def peak_memory() -> int:
+    """The most memory that this process has held so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def forecast(
+    model: M,
+    pairs: Pools,
+    settings: TrainSettings,
+    *,
+    loss: Callable[[M], Loss],
+    validation: Callable[[M], Any],
+    closing_validations: float = 0.0,
+    done: int = 0,
+    patience: float = 2.0,
+) -> Forecast:
+    """Trains a copy of `model` for about `patience` seconds and reckons from there what comes after `done` steps.
+
+    `validation` does the work of one validation of the model it is given. What comes at the end is reckoned as so many
+    validations.
+    """
+    twin = copy.deepcopy(model)
+    step_seconds = time_steps(twin, pairs, settings, loss=loss(twin), patience=patience)
+    twin.eval()
+    validation_seconds = timed(lambda: validation(twin))
+    steps = max(0, (settings.steps or 0) - done)
+    parameters = sum(p.numel() for p in model.parameters())
+    return Forecast(
+        steps=steps,
+        step_seconds=step_seconds,
+        validations=-(-steps // (settings.valid_every or steps or 1)),
+        validation_seconds=validation_seconds,
+        closing_seconds=closing_validations * validation_seconds,
+        memory=peak_memory() + PER_PARAMETER_SAVED * parameters,
+    )
+
+
+def time_steps(model: nn.Module, pairs: Pools, settings: TrainSettings, *, loss: Loss, patience: float) -> float:
+    """Seconds a step: the largest batches first, to fetch the memory, then batches as they come."""
+    optimiser = make_optimiser(model, settings)
+    device = next(model.parameters()).device
+    coming = (batch for _, batch in stream(pairs, tokens=settings.batch_tokens, seed=settings.seed))
+
+    def step(batches: list[Batch]) -> None:
+        train_step(
+            model,
+            optimiser,
+            [batch.to(device) for batch in batches],
+            loss=loss,
+            lr=0.0,
+            clip=settings.clip,
+            target_tokens=sum(int(batch.target_lengths.sum()) for batch in batches),
+            autocast=autocast_for(device, settings.precision),
+        )
+
+    model.train()
+    for batch in largest_batches(pairs, settings):
+        step([batch])
+    for _ in range(WARM_UP):
+        step(list(islice(coming, settings.accumulate)))
+    seconds, taken = 0.0, 0
+    while taken < 3 or (seconds < patience and taken < (settings.steps or 1)):
+        seconds += timed(lambda: step(list(islice(coming, settings.accumulate))))
+        taken += 1
+    return seconds / taken
+
+
+def largest_batches(pairs: Pools, settings: TrainSettings) -> list[Batch]:
+    """Of the first pool: the batch with the most target tokens (logits) and the one with the longest sentences."""
+    pool: EncodedPairs = next(pairs.pools(seed=settings.seed, epoch=0))
+    batches = epoch_batches(pool.lengths, tokens=settings.batch_tokens, seed=settings.seed, epoch=0)
+    most_targets = max(batches, key=lambda index: int(pool.lengths[index, 1].sum()))
+    longest = max(batches, key=lambda index: len(index) * int((pool.lengths[index].max(axis=0) ** 2).sum()))
+    return [pool.batch(most_targets), pool.batch(longest)]
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """Seconds that `work` takes, on a GPU too."""
+    began = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - began

@@ -1,0 +1,40 @@
+"""Which units are learnt from and which are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from glassformer.data.records import Place, Record
+from glassformer.data.selection import HELD, TRAIN, HoldOut, Parts, select
+
+
+def numbered(count: int) -> Iterator[tuple[Record, str | None]]:
+    return ((Record(f"sentence {i}", f"Satz {i}", Place("f", i, 0)), None) for i in range(count))
+
+
+def parted(count: int, *, seed: int = 1, share: float | None = None) -> Parts:
+    return select(numbered(count), HoldOut(seed=seed, share=share))
+
+
+def test_the_held_out_part_is_the_same_each_time_and_about_its_share() -> None:
+    parts = parted(5000)
+    assert (parts == parted(5000)).all()
+    assert 60 <= (parts == HELD).sum() <= 140
+    assert set(parts.tolist()) == {TRAIN, HELD}
+    assert 400 <= (parted(5000, share=0.1) == HELD).sum() <= 600
+
+
+def test_another_seed_holds_out_others() -> None:
+    assert (parted(1000, seed=1) != parted(1000, seed=2)).any()
+
+
+def test_of_a_large_corpus_no_more_than_about_a_thousand_is_held_out() -> None:
+    assert 850 <= (parted(200_000) == HELD).sum() <= 1150
+
+
+def test_of_a_few_sentences_one_is_held_out() -> None:
+    assert sorted(parted(5).tolist()) == [TRAIN] * 4 + [HELD]
+
+
+def test_without_a_hold_out_all_that_is_usable_is_learnt_from() -> None:
+    assert select(numbered(3), None).tolist() == [TRAIN] * 3
