@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -173,6 +174,11 @@ def test_ratio_finds_sides_that_do_not_fit(usual: Profile) -> None:
     assert found("ratio", long, "Ja.", profile=usual)
     assert found("ratio", "Hi.", "Grüß Gott!", profile=usual) is None
     assert found("ratio", long, long, profile=usual) is None
+    assert usual.length_limit == pytest.approx(math.log(3))
+    assert (
+        found("ratio", "I have a nasty feeling something awful will happen.", "Mir schwant Böses.", profile=usual)
+        is None
+    )
 
 
 def test_ratio_learns_what_is_usual() -> None:
@@ -191,6 +197,8 @@ def test_script_finds_lines_in_another_script(usual: Profile, russian: Profile) 
     assert found("script", "Fine.", "Это хорошо.", profile=russian) is None
     assert found("script", "The letter α is Greek.", "Der Buchstabe α ist griechisch.", profile=usual) is None
     assert found("script", "12:30!", "12:30!", profile=russian) is None
+    assert found("script", "Fine.", "слово two", profile=usual)
+    assert found("script", "Fine.", "слово seven", profile=usual) is None  # not more than half
 
 
 def test_swapped_sides_are_found_by_words_that_only_one_side_uses(usual: Profile) -> None:

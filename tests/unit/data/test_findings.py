@@ -65,6 +65,15 @@ def test_the_first_filter_that_hits_gives_the_reason() -> None:
     }
 
 
+def test_a_pair_that_two_filters_would_drop_is_dropped_once() -> None:
+    findings = Findings()
+    pair = record("x" * 1200 + "\x07", "y")
+    (verdict,) = screen([pair], filters=["all"], findings=findings)
+    assert verdict == (pair, "too-long")
+    assert findings.dropped == {"too-long": 1}
+    assert list(findings.hits) == ["too-long"]
+
+
 def test_a_filter_that_nobody_knows_is_told_before_anything_is_read() -> None:
     with pytest.raises(SettingsError, match="Did you mean control"):
         screen(rows(), filters=["controll"], findings=Findings())
