@@ -18,6 +18,7 @@ from glassformer.data.filters import FILTERS
 from glassformer.data.held import HeldPart
 from glassformer.data.oddities import ODDITIES
 from glassformer.data.profile import Profile
+from glassformer.data.ratios import STEPS, Ratios
 from glassformer.data.records import Place, Problem, Record
 from glassformer.data.slippage import FoundSlip
 
@@ -122,6 +123,7 @@ class Findings:
         self.flattened = 0  # pairs whose line breaks or tabs became spaces, since the output cannot hold them
         self.repeated_sources = 0  # pairs whose source stood before with another target
         self.lengths = (Lengths(), Lengths())
+        self.ratios = Ratios()
         self.profile = Profile()
         self.languages: tuple[str | None, str | None] = (None, None)
         self.held: list[HeldPart] = []
@@ -140,10 +142,11 @@ class Findings:
             self.problems[reason].add(record.problem, record)
 
     def measure(self, block: Block) -> None:
-        """Takes down how long the lines are."""
+        """Takes down how long the lines are, alone and against each other."""
         for side, lengths in enumerate(self.lengths):
             words = np.array([len(words) for words in block.words[side]], dtype=np.int64)
             lengths.add(block.lengths[:, side], words)
+        self.ratios.add(self.profile.length_deviation(block.lengths))
 
     def ordered(self) -> list[Finding]:
         """All that was found, the most serious first."""
@@ -186,6 +189,7 @@ class Findings:
             "repeated_sources": self.repeated_sources,
             "sides": {name: lengths_dict(self.lengths[side]) for side, name in enumerate(SIDES)},
             "profile": profile_dict(self.profile),
+            "pairs_by_ratio": {"places_per_doubling": STEPS, "counts": self.ratios.counts.tolist()},
             "slips": [
                 {**asdict(found.slip), "source_file": found.source_file, "target_file": found.target_file}
                 for found in self.found_slips
