@@ -1,0 +1,210 @@
+"""`glassformer doctor` and `glassformer clean` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def corpus(toy: Any) -> list[tuple[str, str]]:
+    """The toy pairs with a bell, a blank line, a duplicate, a placeholder lost and two spaces, as toy.en and toy.de."""
+    pairs = list(toy.pairs)
+    pairs[10] = (f"{pairs[10][0]}\x07", pairs[10][1])
+    pairs[20] = ("", pairs[20][1])
+    pairs[30] = pairs[29]
+    pairs[40] = (f"{pairs[40][0]} [x] {{name}}", pairs[40][1])
+    pairs[50] = (pairs[50][0].replace(" ", "  ", 1), pairs[50][1])
+    toy.source.write_text("".join(f"{source}\n" for source, _ in pairs))
+    toy.target.write_text("".join(f"{target}\n" for _, target in pairs))
+    return pairs
+
+
+@pytest.mark.parametrize("verb", ["doctor", "clean"])
+def test_the_verbs_explain_themselves_with_examples(command: Command, verb: str) -> None:
+    outcome = command(verb, "--help")
+    assert outcome.code == 0
+    assert re.search(rf"Examples.*glassformer {verb} ", outcome.out, re.DOTALL)
+    assert verb in command("--help").out
+
+
+# doctor
+
+
+def test_doctor_says_of_clean_files_that_there_is_nothing_to_report(command: Command, toy: Any) -> None:
+    outcome = command("doctor", toy.source, toy.target)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[0] == "60 pairs"
+    assert re.fullmatch(r"  source  [\d,]+ characters, [\d,]+ words  en, Latin", outcome.lines[1])
+    assert outcome.lines[3:] == [
+        "Nothing to report: every unit is a pair that can be used, and no filter would drop one."
+    ]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_doctor_tells_what_it_found_where_and_what_to_do(command: Command) -> None:
+    outcome = command("doctor", "toy.en", "toy.de")
+    assert (outcome.code, outcome.err) == (0, "")
+    shown = outcome.out
+    assert "59 pairs of 60 units; 1 cannot be used" in shown
+    assert "toy.en, line 11, byte" in shown
+    assert "source: control character U+0007" in shown
+    assert "\\x07" in shown
+    assert "\x07" not in shown
+    assert "[x] {name}" in shown  # no markup of ours
+    assert re.search(r"duplicate +1 +1\.7% +the same pair stood before", shown)
+    assert re.search(r"left +56 +94\.9% +after all recommended ones", shown)
+    assert "Nothing for too-long, mojibake, unbroken" in shown
+    assert shown.index("Pairs better left out") < shown.index("Worth knowing") < shown.index("What each filter")
+    assert outcome.lines[-2:] == ["To go on without them:", "  glassformer clean toy.en toy.de --out clean/toy"]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_the_command_that_doctor_proposes_does_what_it_says(command: Command) -> None:
+    proposed = command("doctor", "toy.en", "toy.de").lines[-1].split()
+    assert proposed[0] == "glassformer"
+    outcome = command(*proposed[1:])
+    assert outcome.code == 0
+    assert outcome.lines[0] == "56 pairs kept of 60 units"
+    assert outcome.lines[-1] == "Written: clean/toy.en, clean/toy.de, clean/toy.dropped.jsonl"
+    assert len(Path("clean/toy.en").read_text().splitlines()) == 56
+
+
+@pytest.mark.usefixtures("corpus")
+def test_doctor_as_json_holds_everything(command: Command) -> None:
+    told = json.loads(command("doctor", "toy.en", "toy.de", "--json").out)
+    assert told["units"] == told["used"] + sum(told["dropped"].values()) == 60
+    assert told["filters"]["control"] == told["filters"]["duplicate"] == told["filters"]["placeholders"] == 1
+    kinds = [one["kind"] for one in told["findings"]]
+    assert kinds == ["blank", "control", "duplicate", "placeholders", "double-space"]
+    assert told["findings"][1]["examples"][0]["number"] == 11
+
+
+def test_doctor_compares_with_held_out_files_given_in_a_row(command: Command, toy: Any) -> None:
+    Path("val.en").write_text(f"{toy.pairs[3][0]}\nsomething new\n")
+    Path("val.de").write_text(f"{toy.pairs[3][1]}\netwas Neues\n")
+    Path("test.tsv").write_text("nothing of it\tnichts davon\n")
+    arguments = ("toy.en", "toy.de", "--valid", "val.en", "val.de", "--test", "test.tsv")
+    outcome = command("doctor", *arguments)
+    assert "valid: 2 pairs, of which 1 have a source that also stands here, 1 with the same target" in outcome.out
+    assert "test: 1 pairs, of which 0" in outcome.out
+    assert "--valid val.en val.de --test test.tsv --out clean/toy" in outcome.out
+    again = json.loads(command("doctor", *arguments, "--json").out)
+    assert [part["sources_in_train"] for part in again["held"]] == [1, 0]
+
+
+def test_doctor_reads_tables_by_column_and_stdin(command: Command) -> None:
+    Path("x.csv").write_text("id,English,German\n1,a dog,ein Hund\n2,a cat,eine Katze\n")
+    told = json.loads(command("doctor", "x.csv", "--columns", "English,German", "--json").out)
+    assert (told["used"], told["dropped"]) == (2, {"header": 1})
+    told = json.loads(command("doctor", "-", "--json", stdin=b"a dog\tein Hund\n").out)
+    assert told["used"] == 1
+
+
+def test_doctor_refuses_what_it_cannot_read_in_one_line(command: Command) -> None:
+    for arguments, reason in (
+        (("none.en", "none.de"), "no such file"),
+        (("toy.en",), "no such file"),
+        (("x.tsv", "--columns", "a"), "need two with a comma"),
+    ):
+        Path("x.tsv").write_text("a\tb\n")
+        outcome = command("doctor", *arguments)
+        assert outcome.code == 2
+        assert reason in outcome.err
+        assert outcome.err.count("\n") == 1
+        assert outcome.out == ""
+
+
+@pytest.mark.usefixtures("toy")
+def test_files_that_go_out_of_step_are_to_be_mended_first(command: Command) -> None:
+    lines = Path("toy.de").read_text().splitlines(keepends=True)
+    Path("toy.de").write_text("".join(lines[:-2]))
+    outcome = command("doctor", "toy.en", "toy.de")
+    assert outcome.code == 0
+    assert "To mend before training" in outcome.out
+    assert "no partner: toy.de has 58 lines, toy.en has 60" in outcome.out
+    refused = command("clean", "toy.en", "toy.de", "--out", "out")
+    assert refused.code == 2
+    assert "line 59 of toy.en has no partner: toy.en has 60 lines, toy.de has 58." in refused.err
+    assert refused.err.count("\n") == 1
+    assert command("clean", "toy.en", "toy.de", "--out", "out", "--trim").code == 0
+    assert len(Path("out.en").read_text().splitlines()) == 58
+
+
+def test_doctor_and_clean_start_without_torch(toy: Any) -> None:
+    code = (
+        "import sys; from glassformer.cli.main import main\n"
+        f"sys.argv = ['glassformer', 'doctor', {str(toy.source)!r}, {str(toy.target)!r}, '--json']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+# clean
+
+
+@pytest.mark.usefixtures("corpus")
+def test_clean_takes_the_filters_that_are_named(command: Command) -> None:
+    outcome = command("clean", "toy.en", "toy.de", "--out", "out.tsv.gz", "--filters", "control, duplicate", "--json")
+    assert outcome.code == 0
+    told = json.loads(outcome.out)
+    assert told["written"] == ["out.tsv.gz", "out.dropped.jsonl"]
+    assert told["dropped"] == {"control": 1, "blank": 1, "duplicate": 1}
+    reasons = [json.loads(line)["reason"] for line in Path("out.dropped.jsonl").read_text().splitlines()]
+    assert reasons == ["control", "blank", "duplicate"]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_clean_refuses_in_one_line_and_leaves_nothing(command: Command, here: Path) -> None:
+    Path("there.tsv").write_text("mine")
+    before = sorted(here.rglob("*"))
+    for options, reason in (
+        (("--out", "there.tsv"), "there.tsv exists already"),
+        (("--out", "toy"), "toy.en exists already"),
+        (("--out", "x.tsv", "--filters", "duplicates"), "Did you mean duplicate?"),
+        (("--out", "x.csv"), "give a file .tsv or .jsonl"),
+    ):
+        outcome = command("clean", "toy.en", "toy.de", *options)
+        assert outcome.code == 2
+        assert reason in outcome.err
+        assert outcome.err.count("\n") == 1
+        assert sorted(here.rglob("*")) == before
+    assert Path("there.tsv").read_text() == "mine"
+
+
+def test_ctrl_c_leaves_nothing_of_a_clean(here: Path) -> None:
+    Path("big.tsv").write_text("".join(f"sentence number {i}\tSatz Nummer {i}\n" for i in range(400_000)))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "glassformer", "clean", "big.tsv", "--out", "new/clean"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not list(here.glob("new/.*.tmp")) and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode not in (0, 2)
+    assert "Traceback" not in err
+    assert [path.name for path in here.iterdir()] == ["big.tsv"]
