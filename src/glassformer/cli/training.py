@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from glassformer.cli.several import several_values
 
 if TYPE_CHECKING:
     from glassformer.data.settings import DataSettings
+    from glassformer.tasks.translation import TranslationRecipe
 
 TRAIN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -30,6 +32,9 @@ TRAIN_EXAMPLES = """
       [dim]several files; doubtful pairs are left out and counted (see `glassformer doctor`)[/dim]
 
   glassformer train --pairs corpus.tsv --out runs/en-de --set model.size=small --set train.epochs=30
+
+  glassformer train --source train.en --target train.de --forecast
+      [dim]how long will that take, and will it fit?[/dim]
 
   glassformer train recipe.toml --set train.lr=3e-4
       [dim]by recipe; `glassformer recipe > recipe.toml` writes one with every setting explained[/dim]
@@ -71,6 +76,9 @@ def train(
     filters: Annotated[str | None, typer.Option(metavar="A,B")] = None,
     out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder again goes on with it.")] = None,
     set_: Setting = None,
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="Only say what memory and time it would take here; train nothing.")
+    ] = False,
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
     """Train a translator on sentences in two languages."""
@@ -86,6 +94,9 @@ def train(
     from glassformer.tasks.translation import TranslationRecipe, train_translator
 
     checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
+    if forecast:
+        show_forecast(checked, as_json=json_)
+        return
     with TrainingDisplay(checked.out or "") as display:
         progress = train_translator(checked, watcher=display)
     display.farewell(progress)
@@ -93,6 +104,21 @@ def train(
         typer.echo(json.dumps({"out": checked.out, **vars(progress)}))
     if not progress.stopped:
         raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not go on
+
+
+def show_forecast(recipe: TranslationRecipe, *, as_json: bool) -> None:
+    """What a training would take, on stdout."""
+    from glassformer.cli.display import TrainingDisplay
+    from glassformer.tasks.translation.training import forecast_training
+
+    with TrainingDisplay("") as display:
+        found = forecast_training(recipe, watcher=display)
+    if as_json:
+        typer.echo(json.dumps({**asdict(found), "seconds": found.seconds}))
+        return
+    typer.echo(f"Training will take {found}.")
+    typer.echo(f"  {found.steps:,} steps of {1000 * found.step_seconds:.0f} ms")
+    typer.echo(f"  {found.validations} validations of {found.validation_seconds:.1f} s")
 
 
 def recipe(set_: Setting = None) -> None:
