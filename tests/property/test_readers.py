@@ -10,6 +10,7 @@ import json
 import lzma
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
 from xml.sax.saxutils import escape
@@ -72,7 +73,9 @@ class patched_blocks:
     def small(self, size: int) -> Callable[..., Iterator[bytes]]:
         def blocks(path: Path, **_: object) -> Iterator[bytes]:
             data = b"".join(blocks_of(path))
-            return (data[i : i + size] for i in range(0, len(data), size))
+            first = max(4, size)  # the parser of XML wants the mark of the encoding in one piece, as it always is
+            cuts = [0, *range(first, len(data), size), len(data)]
+            return (data[start:end] for start, end in pairwise(cuts) if data)
 
         return blocks
 
@@ -131,7 +134,7 @@ def test_lines_are_what_stands_between_line_feeds_wherever_a_block_ends(data: by
     try:
         lines = list(lines_of(blocks, Path("x")))
     except DataError:
-        assert data.count(0) > 3 or data[:2] in (b"\xff\xfe", b"\xfe\xff")  # taken for UTF-16
+        assert data.count(0) > 3 or data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))  # taken for UTF-16
         return
     assert [simple_line(line) for line in lines] == [expected_line(*line) for line in raw_lines(data)]
     for _, _, oddities in lines:

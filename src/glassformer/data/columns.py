@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from glassformer.data.languages import is_language, matching
 from glassformer.errors import DataError
@@ -20,7 +21,7 @@ class Columns:
     target: int
     header: bool
 
-    @property
+    @cached_property
     def needed(self) -> int:
         return max(self.source, self.target) + 1
 

@@ -78,7 +78,7 @@ def csv_rows(lines: Iterator[Line], delimiter: str, name: str) -> Iterator[Row]:
     line_number = 1
     for number, line in enumerate(lines, 1):
         place = Place(name, number, line[1], "row")
-        if _is_too_big(line):
+        if line[2] and _is_too_big(line):
             feed.taken = [line]
             yield Row([], place, problem=line[2][-1])
         else:
@@ -102,7 +102,7 @@ def _next_row(reader: Iterator[list[str]], feed: _Feed, place: Place, line_numbe
         else:
             problem = Problem("syntax", f"line {line_number:,} is not CSV: {error}", place)
         return Row([feed.taken[0][0][:80]], place, problem=problem)
-    return Row(cells, place, tuple(odd for _, _, oddities in feed.taken for odd in oddities))
+    return Row(cells, place, sum((oddities for _, _, oddities in feed.taken), ()))
 
 
 def _is_too_big(line: Line) -> bool:

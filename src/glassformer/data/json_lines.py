@@ -67,8 +67,7 @@ def _no_pair(line: Line, place: Place, problem: Problem | None) -> Record:
 def _value(line: Line, place: Place) -> tuple[Any, Problem | None]:
     """The object or array of a line, or what is wrong with it."""
     text, _, oddities = line
-    problem = next((odd for odd in oddities if odd.kind in UNUSABLE), None)
-    if problem is not None:
+    if oddities and (problem := next((odd for odd in oddities if odd.kind in UNUSABLE), None)):
         return None, problem
     if not text.strip():
         return None, Problem("blank", "both sides are blank", place)

@@ -25,6 +25,9 @@ def pair(source: Side, target: Side) -> Record:
 
 def unescaped_pair(source: str, target: str, place: Place, *, oddities: tuple[Problem, ...] = ()) -> Record:
     """The same for texts that were written with escapes: signs are looked for in the text, places are the unit's."""
+    first, second = source.strip(), target.strip()
+    if first and second and not oddities and first.isprintable() and second.isprintable():
+        return Record(first, second, place)  # nothing to look for: no printable sign is odd
     found = tuple(flaw for flaw in (_flaw(source, place), _flaw(target, place)) if flaw)
     if found:
         source, target = (text.encode("utf-8", "replace").decode() for text in (source, target))

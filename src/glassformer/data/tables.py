@@ -26,19 +26,19 @@ def read_tsv(
     peek = list(islice(lines, _PEEK))
     header_at, first_row = _first_row([text.split("\t") for text, _, _ in peek])
     chosen = choose_columns(first_row, name, columns=columns, languages=languages)
-    at_source, at_target = chosen.source, chosen.target
+    at_source, at_target, needed = chosen.source, chosen.target, chosen.needed
     header_at = header_at if chosen.header else 0
     most = 2 if columns is None else 1 << 30  # who chooses columns knows of the others
     number, misses, texts = 0, 0, 0
     for number, (text, byte, odd) in enumerate(chain(peek, lines), 1):
         cells = text.split("\t")
         place = Place(name, number, byte)
-        if len(cells) < chosen.needed or odd or len(cells) > most or number == header_at:
+        if len(cells) < needed or odd or len(cells) > most or number == header_at:
             record = _tsv_row(cells, chosen, place, odd, header=number == header_at)
             if len(cells) > most:
                 record.notes += (_further(len(cells), place),)
                 most = 1 << 30
-            misses += len(cells) < chosen.needed
+            misses += len(cells) < needed
             texts += bool(text.strip())
             if misses == number == HOPELESS and texts:
                 break
@@ -112,10 +112,10 @@ def read_csv(
         if len(row.cells) > 2 and not warned:
             record.notes += (_further(len(row.cells), row.place),)
             warned = True
-        misses += len(row.cells) < chosen.needed
-        texts += any(cell.strip() for cell in row.cells)
-        if misses == number == HOPELESS and texts:
-            break
+        if len(row.cells) < chosen.needed:
+            misses, texts = misses + 1, texts + any(cell.strip() for cell in row.cells)
+            if misses == number == HOPELESS and texts:
+                break
         yield record
     if misses == number and texts:
         raise no_table(name, chosen.needed, number, kind="CSV", separated="commas, semicolons or tabs")
@@ -133,7 +133,8 @@ def _csv_row(row: Row, chosen: Columns, *, header: bool) -> Record:
     if row.problem is not None:
         cells = [*row.cells, "", ""]
         return Record(cells[0].strip(), cells[1].strip(), row.place, row.problem)
-    if special := _special_row(row.cells, chosen, row.place, row.oddities, header=header):
+    odd = row.oddities or header or len(row.cells) < chosen.needed
+    if odd and (special := _special_row(row.cells, chosen, row.place, row.oddities, header=header)):
         return special
     source, target = row.cells[chosen.source], row.cells[chosen.target]
     return unescaped_pair(source, target, row.place, oddities=row.oddities)

@@ -44,7 +44,7 @@ def read_tmx(path: Path, *, languages: Choice = None, on_read: Callable[[int], N
 
 def _decide(units: Sequence[Unit], source_language: str | None, name: str) -> tuple[str, str]:
     """The two languages of a file, regional forms taken together if that makes them two."""
-    codes = dict.fromkeys(plain_code(one.language) for unit in units for one in unit.variants if one.language)
+    codes = dict.fromkeys(one.code for unit in units for one in unit.variants if one.language)
     bare = dict.fromkeys(code.split("-")[0] for code in codes)
     two = list(codes if len(codes) == 2 else bare)
     if len(two) != 2:
@@ -79,8 +79,8 @@ def _record(unit: Unit, wanted: tuple[str, str]) -> Record:
 def _variants(unit: Unit, language: str) -> list[Variant]:
     """The forms of a unit in a language: those that are named exactly so, then the regional ones."""
     code = plain_code(language)
-    exact = [one for one in unit.variants if plain_code(one.language) == code]
-    return exact + [one for one in unit.variants if plain_code(one.language).startswith(f"{code}-")]
+    exact = [one for one in unit.variants if one.code == code]
+    return exact + [one for one in unit.variants if one.code.startswith(f"{code}-")]
 
 
 def _missing(unit: Unit, wanted: tuple[str, str]) -> Record:

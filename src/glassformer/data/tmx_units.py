@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from xml.parsers import expat
 
+from glassformer.data.languages import plain_code
 from glassformer.data.lines import MAX_LINE
 from glassformer.data.records import Place, Problem
 from glassformer.errors import DataError
@@ -26,7 +27,8 @@ _CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that hold formattin
 class Variant:
     """One language's form of a unit."""
 
-    language: str
+    language: str  # as it is written
+    code: str = ""  # in one spelling for all
     text: str = ""
     inline: bool = False
 
@@ -83,7 +85,7 @@ class _Handler:
             self._start_unit()
         elif tag == "tuv" and self._unit is not None:
             language = attributes.get("xml:lang") or attributes.get("lang") or ""
-            self._variant = Variant(language.strip())
+            self._variant = Variant(language.strip(), plain_code(language.strip()))
             if len(self._unit.variants) < _VARIANTS:
                 self._unit.variants.append(self._variant)
         elif tag == "seg" and self._variant is not None and not self._variant.text:
