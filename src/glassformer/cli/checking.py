@@ -120,7 +120,7 @@ def clean(
         ),
     ],
     filters: Annotated[
-        str, typer.Option(metavar="A,B", help="Which filters drop a pair, or 'all', or 'recommended'.")
+        str, typer.Option(metavar="A,B", help="Which filters drop a pair; or 'recommended', 'all', 'none'.")
     ] = "recommended",
     valid: Valid = None,
     test: Test = None,

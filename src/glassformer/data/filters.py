@@ -223,18 +223,19 @@ _ALL = [
     Filter("near-duplicate", "the same but for case, punctuation and spaces", near_duplicate, recommended=False),
 ]
 FILTERS = {one.name: one for one in _ALL}
+_SEVERAL = ("all", "recommended", "none")
 
 
 def chosen_filters(names: Sequence[str]) -> list[Filter]:
-    """Filters by name, in the order of FILTERS; "all" and "recommended" stand for several."""
+    """Filters by name, in the order of FILTERS; "all", "recommended" and "none" stand for what they say."""
     wanted: set[str] = set()
     for name in names:
-        if name in ("all", "recommended"):
-            wanted.update(one.name for one in _ALL if name == "all" or one.recommended)
+        if name in _SEVERAL:
+            wanted.update(one.name for one in _ALL if name == "all" or (name == "recommended" and one.recommended))
         elif name in FILTERS:
             wanted.add(name)
         else:
-            close = difflib.get_close_matches(name, [*FILTERS, "all", "recommended"], n=1, cutoff=0.6)
-            hint = f" Did you mean {close[0]}?" if close else f" Known are: {', '.join(FILTERS)}, all, recommended."
+            close = difflib.get_close_matches(name, [*FILTERS, *_SEVERAL], n=1, cutoff=0.6)
+            hint = f" Did you mean {close[0]}?" if close else f" Known are: {', '.join([*FILTERS, *_SEVERAL])}."
             raise SettingsError(f"unknown filter {name!r}.{hint}")
     return [one for one in _ALL if one.name in wanted]

@@ -55,13 +55,13 @@ def test_filters_are_chosen_by_name_in_the_order_of_the_table() -> None:
     recommended = [one.name for one in chosen_filters(["recommended", "ratio"])]
     assert recommended == [name for name, one in FILTERS.items() if one.recommended]
     assert "near-duplicate" not in recommended
-    assert chosen_filters([]) == []
+    assert chosen_filters([]) == chosen_filters(["none"]) == []
 
 
 def test_an_unknown_filter_is_told_with_what_was_meant() -> None:
     with pytest.raises(SettingsError, match=r"unknown filter 'duplicates'\. Did you mean duplicate\?"):
         chosen_filters(["control", "duplicates"])
-    with pytest.raises(SettingsError, match=r"'xyz'\. Known are: too-long, .*near-duplicate, all, recommended"):
+    with pytest.raises(SettingsError, match=r"'xyz'\. Known are: too-long, .*near-duplicate, all, recommended, none"):
         chosen_filters(["xyz"])
 
 
