@@ -10,7 +10,8 @@ from rich.table import Table
 
 from glassformer.data.blocks import SIDES
 from glassformer.data.filters import FILTERS
-from glassformer.data.findings import DROP, NOTE, STOP, Example, Finding, Findings, printable, shortened
+from glassformer.data.findings import DROP, NOTE, STOP, Example, Finding, Findings
+from glassformer.data.printable import printable, shortened
 
 SHOWN_EXAMPLES = 3
 HEADINGS = {

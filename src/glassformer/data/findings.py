@@ -5,7 +5,6 @@ units = used + dropped, always.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from glassformer.data.blocks import SIDES, Block
 from glassformer.data.filters import FILTERS
 from glassformer.data.held import HeldPart
 from glassformer.data.oddities import ODDITIES
+from glassformer.data.printable import shortened
 from glassformer.data.profile import Profile
 from glassformer.data.ratios import STEPS, Ratios
 from glassformer.data.records import Place, Problem, Record
@@ -241,22 +241,3 @@ def held_dict(part: HeldPart) -> dict[str, Any]:
         "sources_in_train": part.sources_in_train,
         "pairs_in_train": part.pairs_in_train,
     }
-
-
-def shortened(text: str, *, width: int = 120) -> str:
-    """The beginning of `text`."""
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def printable(text: str) -> str:
-    """`text` with everything that a terminal would act on or not show written as an escape."""
-    return "".join(sign if _shows(sign) else _escape(sign) for sign in text)
-
-
-def _shows(sign: str) -> bool:
-    return sign == " " or unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
-
-
-def _escape(sign: str) -> str:
-    code = ord(sign)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from glassformer.data.findings import DROP, EXAMPLES, NOTE, STOP, Findings, printable, shortened
+from glassformer.data.findings import DROP, EXAMPLES, NOTE, STOP, Findings
 from glassformer.data.held import Held
+from glassformer.data.printable import printable, shortened
 from glassformer.data.records import Place, Problem, Record
 from glassformer.data.screen import screen
 from glassformer.errors import SettingsError
