@@ -19,6 +19,10 @@ LENGTH, WORDS, COMMAS, ENDING, FIRST_BIT = 0, 2, 3, 4, 5  # where each begins; t
 SKETCH_BYTES = FIRST_BIT + BITS // 8
 ENDINGS = 7  # nothing (a blank line), letter or digit, ".", "?", "!", ":" or comma, anything else
 
+WIDTH = 3 + ENDINGS + BITS  # numbers that describe a line
+Floats = NDArray[np.float32]
+
+_SAMPLE = 24_000  # lines, for mean and spread
 _PREFIX = 5  # letters of a word that count: about a stem
 _BLOCK = 16_384  # lines at a time, so that the work space stays small
 _OTHER, _LETTER, _DIGIT, _ALONE, _COMMA, _CLOSING, _SPACE = range(7)  # kinds of characters
@@ -57,7 +61,7 @@ def _look_up(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.u
     present = np.zeros(0x110000, bool)
     present[codes] = True
     distinct = np.flatnonzero(present)
-    place = np.zeros(0x110000, np.uint16)
+    place = np.zeros(0x110000, np.uint32)
     place[distinct] = np.arange(len(distinct))
     rows = [_describe(int(code)) for code in distinct]
     table = np.array(rows, np.uint32).reshape(-1, 3)
@@ -65,7 +69,7 @@ def _look_up(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.u
     return table[:, 0].astype(np.uint8)[where], table[:, 1][where], table[:, 2].astype(np.uint8)[where]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _describe(code: int) -> tuple[int, int, int]:
     character = chr(code)
     letters = unicodedata.normalize("NFD", character.casefold())
@@ -121,3 +125,56 @@ def _line_endings(
     telling = np.flatnonzero((kinds != _SPACE) & (kinds != _CLOSING))
     result[line_of[telling]] = endings[telling]  # of several values for one line, the last one stays
     return result
+
+
+def describe(sketches: NDArray[np.uint8]) -> Floats:
+    """The numbers of each line, (N, WIDTH), not yet on one scale."""
+    result = np.empty((len(sketches), WIDTH), np.float32)
+    lengths = sketches[:, LENGTH : LENGTH + 2].astype(np.float32) @ np.array([1, 256], np.float32)
+    result[:, 0] = np.log(lengths + 3)
+    result[:, 1] = np.log(sketches[:, WORDS] + np.float32(1))
+    result[:, 2] = np.minimum(sketches[:, COMMAS], 5)
+    result[:, 3 : 3 + ENDINGS] = sketches[:, ENDING, None] == np.arange(ENDINGS)
+    result[:, 3 + ENDINGS :] = np.unpackbits(sketches[:, FIRST_BIT:], axis=1)
+    return result
+
+
+class Side:
+    """The lines of one side, as numbers of mean 0 and spread 1, made when asked for."""
+
+    def __init__(self, sketches: NDArray[np.uint8]) -> None:
+        self.sketches = sketches
+        sample = describe(sketches[:: max(1, len(sketches) // _SAMPLE)])
+        self._mean = sample.mean(0) if len(sample) else np.zeros(WIDTH, np.float32)
+        self._spread = sample.std(0) + np.float32(0.02) if len(sample) else np.ones(WIDTH, np.float32)
+        self._worth = np.append(_worth(sketches), np.float32(0))
+
+    def __len__(self) -> int:
+        return len(self.sketches)
+
+    def rows(self, lines: slice | NDArray[np.int64]) -> Floats:
+        result = describe(self.sketches[lines])
+        result -= self._mean
+        result /= self._spread
+        return result
+
+    def worth(self, lines: NDArray[np.int64]) -> Floats:
+        """What the evidence of each line counts; nought for lines that do not exist."""
+        return self._worth[np.where((lines >= 0) & (lines < len(self)), lines, len(self))]
+
+    def window(self, start: int, stop: int) -> Floats:
+        """Rows start to stop; lines that do not exist are all noughts."""
+        result = np.zeros((stop - start, WIDTH), np.float32)
+        first, last = max(start, 0), min(stop, len(self))
+        if first < last:
+            result[first - start : last - start] = self.rows(slice(first, last))
+        return result
+
+
+def _worth(sketches: NDArray[np.uint8]) -> Floats:
+    """One by the root of how often a line stands there in a row: a sentence said again is hardly new evidence."""
+    differs = np.ones(len(sketches), bool)
+    differs[1:] = (sketches[1:] != sketches[:-1]).any(1)
+    starts = np.flatnonzero(differs)
+    times = np.diff(np.append(starts, len(sketches)))
+    return np.repeat(1 / np.sqrt(times), times).astype(np.float32)

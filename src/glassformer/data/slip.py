@@ -13,22 +13,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.sketches import SKETCH_BYTES, sketch
-from glassformer.data.slip_evidence import Floats, Side, learn, prior
-from glassformer.data.slip_path import COST, Judge, Run, likeliest
-from glassformer.data.slip_search import far_offsets
+from glassformer.data.sketches import SKETCH_BYTES, Floats, Side, sketch
+from glassformer.data.slip_path import COST, Judge, Run
+from glassformer.data.slip_search import lost_lines, settle
 
-_ROUNDS = 3  # of learning from the path and walking it again
-_SETTLED = 0.02  # share of lines with another offset than in the round before: no need for another
+_REACH = 2048  # lines on either side of where the path changes
 _TOLERANCE = 10  # lines: a place found that near is called right
+_SURE = 0.999  # no confidence is above it: the evidence takes lines to be independent, which they are not quite
 
 
 @dataclass(frozen=True, slots=True)
 class Slip:
     """Lines count from 1. The lines before this one pair as before; source_line and target_line are no pair any more.
 
-    From here on a source line's partner is `offset` lines further on in the target, until until_source_line. A slip
-    one past the last line means that the one side simply goes on longer.
+    From here on a source line's partner is `offset` lines further on in the target, until until_source_line, the last
+    that has one so. Where that lies before source_line, there is none: the one side simply goes on longer.
     """
 
     source_line: int
@@ -47,7 +46,7 @@ class Slip:
     @property
     def is_placed(self) -> bool:
         """False: the lines are too alike, or too few, to tell where it is."""
-        return self.confidence >= 0.5
+        return self.confidence > 0.5
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class SlipFeatures:
     def __init__(self) -> None:
         self._source: list[NDArray[np.uint8]] = []
         self._target: list[NDArray[np.uint8]] = []
+        self._settled: tuple[Judge, list[Run]] | None = None
 
     def add(self, source: Sequence[str], target: Sequence[str]) -> None:
         """Further lines of both sides; the two blocks need not be of the same length."""
@@ -73,20 +73,29 @@ class SlipFeatures:
 
     def add_source(self, lines: Sequence[str]) -> None:
         self._source.append(sketch(lines))
+        self._settled = None
 
     def add_target(self, lines: Sequence[str]) -> None:
         self._target.append(sketch(lines))
+        self._settled = None
 
     def slips(self) -> list[Slip]:
         """In order; [] where nothing speaks against line by line. With different counts, always the best guess.
 
         The last slip's offset is the difference of the counts.
         """
-        source, target = Side(_joined(self._source)), Side(_joined(self._target))
-        if not len(source) or not len(target):
-            return [_all_or_nothing(len(source), len(target))] if len(source) != len(target) else []
-        judge, runs = _settle(source, target)
-        return _slips(judge, _segments(runs, len(target) - len(source), len(source)))
+        judge, runs = self._settle()
+        return _slips(judge, _segments(runs, len(judge.target) - len(judge.source), len(judge.source)))
+
+    def unrelated(self) -> float:
+        """The share of source lines in passages that go with nothing on the other side; near 1: not translations."""
+        judge, runs = self._settle()
+        return lost_lines(runs) / max(1, len(judge.source))
+
+    def _settle(self) -> tuple[Judge, list[Run]]:
+        self._source, self._target = [_joined(self._source)], [_joined(self._target)]
+        self._settled = self._settled or settle(Side(self._source[0]), Side(self._target[0]))
+        return self._settled
 
 
 def find_slips(source: Sequence[str], target: Sequence[str]) -> list[Slip]:
@@ -132,57 +141,6 @@ def _joined(blocks: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     return np.concatenate([np.zeros((0, SKETCH_BYTES), np.uint8), *blocks])
 
 
-def _all_or_nothing(n_source: int, n_target: int) -> Slip:
-    return Slip(1, 1, n_target - n_source, n_source, 1.0, 1, 1)
-
-
-def _settle(source: Side, target: Side) -> tuple[Judge, list[Run]]:
-    """Walks, learns from the walk what pairs look like, and walks again, until the path stays."""
-    judge = ignorant = Judge(source, target, (prior(), prior()))
-    runs = likeliest(judge, may_be_nowhere=False)
-    hints: list[Run] = []
-    for _ in range(_ROUNDS):
-        lines, partners = _pairs(runs, len(target))
-        evidence = learn(source, target, lines, partners)
-        if evidence is None:
-            break
-        judge = Judge(source, target, evidence)
-        before, runs = runs, likeliest(judge, hints)
-        if not hints and (hints := _far(judge, ignorant, runs)):
-            judge = ignorant if _lost(runs) > len(source) / 2 else judge
-            runs = likeliest(judge, hints)
-        elif (_offsets(before) != _offsets(runs)).mean() <= _SETTLED:
-            break
-    return judge, runs
-
-
-def _far(judge: Judge, ignorant: Judge, runs: list[Run]) -> list[Run]:
-    """Places far away for the passages that are lost, by what was learnt or, if that was not enough, without it."""
-    lost = [run for run in runs if run.offset is None]
-    return far_offsets(judge, lost) or far_offsets(ignorant, lost)
-
-
-def _lost(runs: list[Run]) -> int:
-    return sum(run.last - run.first for run in runs if run.offset is None)
-
-
-def _pairs(runs: list[Run], n_target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The source lines that have a partner, and the partners."""
-    offsets = _offsets(runs)
-    partners = np.arange(len(offsets)) + offsets
-    lines = np.flatnonzero((partners >= 0) & (partners < n_target))
-    return lines, partners[lines]
-
-
-_NOWHERE = np.iinfo(np.int64).min // 2
-
-
-def _offsets(runs: list[Run]) -> NDArray[np.int64]:
-    return np.concatenate(
-        [np.full(run.last - run.first, _NOWHERE if run.offset is None else run.offset) for run in runs]
-    )
-
-
 def _segments(runs: list[Run], last_offset: int, lines: int) -> list[Run]:
     """The runs with an offset, equal neighbours joined, each lasting until the next; first 0, last the end's."""
     segments = [Run(0, 0, 0)]
@@ -200,11 +158,16 @@ def _slips(judge: Judge, segments: list[Run]) -> list[Slip]:
     for before, after, later in zip(segments, segments[1:], [*segments[2:], None], strict=False):
         change = _Change(begin, max(begin, after.last), _offset(before), _offset(after))
         saved = 0 if later is None else 2 if later.offset == before.offset else 1
-        slip = change.place(judge, COST * saved)
+        slip = change.place(judge, near=after.first, stay=COST * saved)
         begin = min(slip.source_line - 1 + max(0, -slip.surplus), len(judge.source))
         slips.append(slip)
     ends = [slip.source_line - 1 for slip in slips[1:]] + [len(judge.source)]
-    return [replace(slip, until_source_line=end) for slip, end in zip(slips, ends, strict=False)]
+    return [_until(slip, end) for slip, end in zip(slips, ends, strict=False)]
+
+
+def _until(slip: Slip, end: int) -> Slip:
+    first_pair = slip.source_line + max(0, -slip.surplus)
+    return replace(slip, until_source_line=end if end >= first_pair else slip.source_line - 1)
 
 
 def _offset(segment: Run) -> int:
@@ -214,15 +177,34 @@ def _offset(segment: Run) -> int:
 
 @dataclass(frozen=True)
 class _Change:
-    """Somewhere between two source lines (counted from 0) the offset changes."""
+    """Somewhere from the source line `first` to `last` (counted from 0) the offset changes."""
 
     first: int
     last: int
     before: int
     after: int
 
-    def place(self, judge: Judge, stay: float) -> Slip:
-        """The likeliest place. `stay` is what it would save not to change at all, in nats."""
+    @property
+    def alone(self) -> int:
+        """Source lines that the change leaves without a partner."""
+        return max(0, self.before - self.after)
+
+    def place(self, judge: Judge, *, near: int, stay: float) -> Slip:
+        """The likeliest place, looked for around `near`, and further where it is not clear there.
+
+        `stay` is what it would save not to change at all, in nats.
+        """
+        reach = _REACH
+        while True:
+            first, last = max(self.first, near - reach - self.alone), min(self.last, near + reach + self.alone)
+            slip = replace(self, first=first, last=last)._place(judge, stay)
+            clear_before = first == self.first or slip.earliest > first + reach // 2
+            clear_after = last == self.last or slip.latest < last - self.alone - reach // 2
+            if clear_before and clear_after:
+                return slip
+            reach *= 8
+
+    def _place(self, judge: Judge, stay: float) -> Slip:
         nats, unchanged = self._profile(judge)
         best = int(nats.argmax())
         likely = np.exp(nats - nats[best])
@@ -231,16 +213,15 @@ class _Change:
         inner = np.searchsorted(np.cumsum(likely) / likely.sum(), [0.05, 0.95])
         earliest, latest = (self.first + 1 + min(int(place), len(nats) - 1) for place in inner)
         line = self.first + best + 1
-        confidence = float(likely[max(0, best - near) : best + near + 1].sum() / total)
+        confidence = min(float(likely[max(0, best - near) : best + near + 1].sum() / total), _SURE)
         return Slip(line, line + self.before, self.after, len(judge.source), confidence, earliest, latest)
 
     def _profile(self, judge: Judge) -> tuple[NDArray[np.float64], float]:
         """The nats of a change at each place, the lines left without a partner counted out; and of no change."""
-        alone = max(0, self.before - self.after)  # source lines
         before = _summed(judge.at(self.first, self.last, self.before))
         after = _summed(judge.at(self.first, self.last, self.after))
-        places = max(1, len(before) - alone)
-        resumed = np.minimum(np.arange(places) + alone, len(after) - 1)
+        places = max(1, len(before) - self.alone)
+        resumed = np.minimum(np.arange(places) + self.alone, len(after) - 1)
         return before[:places] + after[-1] - after[resumed], float(before[-1])
 
 

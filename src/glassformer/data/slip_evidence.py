@@ -18,60 +18,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.sketches import BITS, COMMAS, ENDING, ENDINGS, FIRST_BIT, LENGTH, WORDS
+from glassformer.data.sketches import ENDINGS, WIDTH, Floats, Side
 
-Floats = NDArray[np.float32]
-
-WIDTH = 3 + ENDINGS + BITS  # numbers that describe a line
-FOLD = 32  # lines: evidence for every other FOLD of them is learnt from the rest, so that it cannot flatter itself
 NEAR = 20  # strangers are taken from at most so many lines away: files may be sorted, so these are the ones alike
 
-_FEWEST = 40  # pairs to learn anything from
-_MOST = 24_000  # pairs are enough for it
+_FOLD = 32  # lines in a row that are judged by the same evidence
+_FEWEST = 16  # pairs in either kind of fold to learn anything from
+_PLENTY = 12_000  # pairs: so many more than numbers to be learnt that nothing is flattered by itself
+_MOST = 24_000  # pairs: more do not help
 _DIRECTIONS = 64
 _RIDGE = 0.5
 _PRIOR_TRUST = 0.35
 _LARGEST_RHO = 0.95
 _FLOOR, _CEILING = -3.0, 4.0  # nats that a single line may say: no line is beyond doubt
-
-
-def describe(sketches: NDArray[np.uint8]) -> Floats:
-    """The numbers of each line, (N, WIDTH), not yet on one scale."""
-    result = np.empty((len(sketches), WIDTH), np.float32)
-    lengths = sketches[:, LENGTH : LENGTH + 2].astype(np.float32) @ np.array([1, 256], np.float32)
-    result[:, 0] = np.log(lengths + 3)
-    result[:, 1] = np.log(sketches[:, WORDS] + np.float32(1))
-    result[:, 2] = np.minimum(sketches[:, COMMAS], 5)
-    result[:, 3 : 3 + ENDINGS] = sketches[:, ENDING, None] == np.arange(ENDINGS)
-    result[:, 3 + ENDINGS :] = np.unpackbits(sketches[:, FIRST_BIT:], axis=1)
-    return result
-
-
-class Side:
-    """The lines of one side, as numbers of mean 0 and spread 1, made when asked for."""
-
-    def __init__(self, sketches: NDArray[np.uint8]) -> None:
-        self.sketches = sketches
-        sample = describe(sketches[:: max(1, len(sketches) // _MOST)])
-        self._mean = sample.mean(0) if len(sample) else np.zeros(WIDTH, np.float32)
-        self._spread = sample.std(0) + np.float32(0.02) if len(sample) else np.ones(WIDTH, np.float32)
-
-    def __len__(self) -> int:
-        return len(self.sketches)
-
-    def rows(self, lines: slice | NDArray[np.int64]) -> Floats:
-        result = describe(self.sketches[lines])
-        result -= self._mean
-        result /= self._spread
-        return result
-
-    def window(self, start: int, stop: int) -> Floats:
-        """Rows start to stop; lines that do not exist are all noughts."""
-        result = np.zeros((stop - start, WIDTH), np.float32)
-        first, last = max(start, 0), min(stop, len(self))
-        if first < last:
-            result[first - start : last - start] = self.rows(slice(first, last))
-        return result
 
 
 @dataclass(frozen=True)
@@ -104,9 +63,6 @@ class Evidence:
         return values, values**2 @ self.square
 
 
-Pair = tuple[Evidence, Evidence]  # for the even folds, for the odd ones
-
-
 def clip(nats: Floats) -> Floats:
     return np.clip(nats, _FLOOR, _CEILING, out=nats)
 
@@ -125,29 +81,40 @@ def _prior_rho() -> Floats:
     return rho
 
 
-def prior() -> Evidence:
+def prior() -> tuple[Evidence]:
     """Evidence to begin with. It is not trusted in full: real features are not as Gaussian as it takes them to be."""
     none = np.zeros((WIDTH, 0), np.float32)
     full = _gaussian(none, none, _prior_rho())
     trust = np.float32(_PRIOR_TRUST)
-    return Evidence(none, none, trust * full.product, trust * full.square, _PRIOR_TRUST * full.constant)
+    return (Evidence(none, none, trust * full.product, trust * full.square, _PRIOR_TRUST * full.constant),)
 
 
-def learn(source: Side, target: Side, lines: NDArray[np.int64], partners: NDArray[np.int64]) -> Pair | None:
-    """Evidence from source lines and their target lines, for the even and for the odd folds; None from too few."""
+def learn(
+    source: Side, target: Side, lines: NDArray[np.int64], partners: NDArray[np.int64]
+) -> tuple[Evidence, ...] | None:
+    """Evidence from source lines and their target lines; None from too few.
+
+    One for all lines, or, where there are not plenty, one for the even folds and one for the odd ones, each learnt
+    from the other: no line is then judged by what was learnt from it.
+    """
     chosen = _thin(lines)
-    if len(chosen) < _FEWEST:
-        return None
     lines, partners = lines[chosen], partners[chosen]
+    odd = in_odd_fold(lines)
+    if min(odd.sum(), (~odd).sum()) < _FEWEST:
+        return None
     x, y = source.rows(lines), target.rows(partners)
     strangers = target.rows(_strangers(partners, len(target)))
-    odd = (lines // FOLD) % 2 == 1
-    return _learn_fold(x, y, strangers, ~odd), _learn_fold(x, y, strangers, odd)
+    folds = [odd] if len(lines) > _PLENTY else [~odd, odd]
+    return tuple(_learn_fold(x, y, strangers, here) for here in folds)
+
+
+def in_odd_fold(lines: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (lines // _FOLD) % 2 == 1
 
 
 def _thin(lines: NDArray[np.int64]) -> NDArray[np.int64]:
     """Not more than _MOST of the lines, in whole folds spread over all of them."""
-    folds = lines // FOLD
+    folds = lines // _FOLD
     keep = max(1, -(-len(lines) // _MOST))
     return np.flatnonzero((folds // 2) % keep == 0)
 

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from numpy.typing import NDArray
 
-from glassformer.data.slip_evidence import FOLD, NEAR, WIDTH, Floats, Pair, Side, clip
+from glassformer.data.sketches import Floats, Side
+from glassformer.data.slip_evidence import NEAR, Evidence, clip, in_odd_fold
 
 COST = 16.0  # nats for a change of the offset: about one slip in ten million lines
 
 _TOLL = 0.1  # nats a line for being somewhere: an offset must be worth it, else the path rests nowhere
 _STEP = 4  # lines that the path takes at a time
-_CHUNK = 16 * FOLD  # lines whose offsets lie around the same middle
+_BLOCK = 32  # lines multiplied at a time
+_CHUNK = 512  # lines whose offsets lie around the same middle
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Judge:
 
     source: Side
     target: Side
-    evidence: Pair
+    evidence: tuple[Evidence, ...]  # one for all lines, or one for the even folds and one for the odd ones
 
     def at(self, first: int, last: int, offset: int) -> Floats:
         """Of source lines first to last (exclusive), all at one offset; nought where there is no target line."""
@@ -38,36 +40,34 @@ class Judge:
     def _at(self, first: int, last: int, offset: int) -> Floats:
         lines = np.arange(first, last)
         x, y = self.source.rows(slice(first, last)), self.target.window(first + offset, last + offset)
-        odd = (lines // FOLD) % 2 == 1
-        nats = np.where(odd, self.evidence[1].of_pairs(x, y), self.evidence[0].of_pairs(x, y))
-        return self._inside(clip(nats), lines + offset)
+        nats = _by_fold(lines, [evidence.of_pairs(x, y) for evidence in self.evidence])
+        return clip(nats) * self.source.worth(lines) * self.target.worth(lines + offset)
 
     def band(self, first: int, lowest: int, width: int) -> Floats:
         """Of a whole chunk from line `first` on, at `width` offsets from `lowest` on: (_CHUNK, width)."""
-        x = self.source.window(first, first + _CHUNK).reshape(-1, FOLD, WIDTH)
-        y = self.target.window(first + lowest, first + lowest + _CHUNK + width - 1)
-        nats = np.empty((len(x), FOLD, width), np.float32)
-        for parity, evidence in enumerate(self.evidence):
-            left, of_x = evidence.of_sources(x[parity::2].reshape(-1, WIDTH))
-            right, of_y = evidence.of_targets(y)
-            here = nats[parity::2]
-            here[:] = _diagonals(left.reshape(len(here), FOLD, -1), right[parity * FOLD :], width)
-            here += of_x.reshape(len(here), FOLD, 1)
-            here += sliding_window_view(of_y, width).reshape(-1, FOLD, width)[parity::2]
-        lines = first + np.arange(_CHUNK)[:, None]
-        return self._inside(clip(nats.reshape(_CHUNK, width)), lines + lowest + np.arange(width))
-
-    def _inside(self, nats: Floats, target_lines: NDArray[np.int64]) -> Floats:
-        nats[(target_lines < 0) | (target_lines >= len(self.target))] = 0
-        return nats
+        lines = first + np.arange(_CHUNK + width - 1)
+        x = self.source.window(first, first + _CHUNK)
+        y = self.target.window(first + lowest, first + lowest + len(lines))
+        nats = _by_fold(lines[:_CHUNK, None], [_band(evidence, x, y) for evidence in self.evidence])
+        beside = sliding_window_view(self.target.worth(lines + lowest), width)
+        return clip(nats) * self.source.worth(lines[:_CHUNK])[:, None] * beside
 
 
-def _diagonals(left: Floats, right: Floats, width: int) -> Floats:
-    """Row r of every other fold times rows r to r + width of what lies beside it, (folds, FOLD, width)."""
-    windows = sliding_window_view(right, FOLD + width - 1, axis=0)[:: 2 * FOLD]  # (folds, D, FOLD + width - 1)
-    square = left @ windows  # more than is asked for, but one fast product
-    fold, row, item = square.strides
-    return as_strided(square, (len(square), FOLD, width), (fold, row + item, item))
+def _by_fold(lines: NDArray[np.int64], nats: Sequence[Floats]) -> Floats:
+    """For each line what the evidence says that may judge it."""
+    return nats[0] if len(nats) == 1 else np.where(in_odd_fold(lines), nats[1], nats[0])
+
+
+def _band(evidence: Evidence, x: Floats, y: Floats) -> Floats:
+    """Row r of x with rows r to r + width of y, for every r: (len(x), width)."""
+    left, of_x = evidence.of_sources(x)
+    right, of_y = evidence.of_targets(y)
+    width = len(y) - len(x) + 1
+    beside = sliding_window_view(right, _BLOCK + width - 1, axis=0)[::_BLOCK]  # (blocks, D, _BLOCK + width - 1)
+    square = left.reshape(len(beside), _BLOCK, -1) @ beside  # more than is asked for, but in one fast product
+    block, row, item = square.strides
+    between = as_strided(square, (len(beside), _BLOCK, width), (block, row + item, item))  # its diagonals
+    return between.reshape(len(x), width) + of_x[:, None] + sliding_window_view(of_y, width)
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,7 @@ def likeliest(judge: Judge, hints: Sequence[Run] = (), *, may_be_nowhere: bool =
         values = _carried(offsets, values, wanted)
         offsets = wanted
         nats = np.concatenate([judge.band(first, low, width) for low, width in ranges], axis=1)
-        nats -= _TOLL
-        nats[len(judge.source) - first :] = 0
+        nats[: len(judge.source) - first] -= np.float32(_TOLL)
         leg, nowhere = _walk(first, offsets, nats.reshape(-1, _STEP, len(offsets)).sum(1), values, nowhere)
         legs.append(leg)
     values = values - np.where(offsets == last_offset, 0, COST)
