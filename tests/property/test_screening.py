@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -154,7 +155,7 @@ def test_examining_foretells_what_the_recommended_filters_leave(pairs: list[tupl
         return [Record(source, target, place) for (source, target), place in zip(pairs, places, strict=True)]
 
     examined, cleaned = Findings(), Findings()
-    list(screen(records(), findings=examined, every=True))
+    list(screen(records(), findings=examined, examine=math.inf))
     list(screen(records(), filters=["recommended"], findings=cleaned))
     assert examined.left == cleaned.used
 

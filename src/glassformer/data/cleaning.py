@@ -124,7 +124,7 @@ def refuse_surplus(inputs: Sequence[Input]) -> None:
             slips = "".join(f"They go out of step: {slip}. " for slip in slips_of(one)[:3])
             raise DataError(
                 f"line {min(counts) + 1:,} of {shown(longer)} has no partner: {source} lines, {target}. {slips}"
-                "Mend the files, or pass --trim to drop the lines at the end of the longer one."
+                "Mend the files; `glassformer clean --trim` drops the lines at the end of the longer one."
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from glassformer.data.findings import Findings
@@ -28,7 +29,7 @@ def examine(
     findings.languages = languages or languages_of(inputs)
     watch = SlipWatch(inputs)
     records = watch.passing(read_pairs(inputs, columns=columns, languages=languages, progress=progress))
-    for _ in screen(records, findings=findings, held=held, every=True):
+    for _ in screen(records, findings=findings, held=held, examine=math.inf):
         pass
     for one, slips in watch.slips():
         findings.found_slips += slips

@@ -28,34 +28,35 @@ def screen(
     filters: Sequence[str] = (),
     findings: Findings,
     held: Held | None = None,
-    every: bool = False,
+    examine: float = 0,
 ) -> Iterator[Verdict]:
     """Each record with the reason for its drop: what the reader found, or the first of the `filters` that hits.
 
     A record that a filter drops gets a `problem` that tells why. What is usual is learnt from the first pairs, which
-    wait until there are enough of them. `every` also asks all filters about all pairs that can be used, to count what
-    each would drop alone, and looks for oddities; it drops nothing by that.
+    wait until there are enough of them. About the first `examine` usable pairs all filters are asked, to count what each
+    would drop alone, and oddities are looked for; nothing is dropped by that.
     """
     chosen = chosen_filters(filters)
-    return _screened(iter(records), chosen, findings, held or Held(), every)
+    return _screened(iter(records), chosen, findings, held or Held(), examine)
 
 
 def _screened(
-    records: Iterator[Record], chosen: list[Filter], findings: Findings, held: Held, every: bool
+    records: Iterator[Record], chosen: list[Filter], findings: Findings, held: Held, examine: float
 ) -> Iterator[Verdict]:
     first: list[Record] = []
-    if chosen or every:
+    if chosen or examine:
         first = _first_usable(records, PAIRS)
         findings.profile = learn(_block(first))
     findings.held = held.parts
     checks = {one.name: one.start(findings.profile, held) for one in chosen}
-    examiner = Examiner(findings, held) if every else None
-    stream = chain(first, records)
+    examiner = Examiner(findings, held) if examine else None
+    stream, examined = chain(first, records), 0
     while rows := list(islice(stream, ROWS)):
         usable = [record for record in rows if record.problem is None]
         block = _block(usable)
-        if examiner is not None:
+        if examiner is not None and examined < examine:
             examiner.examine(block, usable)
+            examined += len(block)
         _drop(usable, block, checks, findings)
         for record in rows:
             reason = None if record.problem is None else record.problem.kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,9 +37,12 @@ class FoundSlip:
 class SlipWatch:
     """Looks at the records of aligned inputs as they pass. Keeps a few bytes of each line, not the line."""
 
-    def __init__(self, inputs: Sequence[Input]) -> None:
+    def __init__(self, inputs: Sequence[Input], *, most: float = math.inf) -> None:
+        """Of each input it looks at the first `most` lines."""
+        self._most = most
         self._aligned = [one for one in inputs if one.kind == "aligned"]
         self._features = [SlipFeatures() for _ in self._aligned]
+        self._lines = [0 for _ in self._aligned]
         self._place_of = {shown(path): at for at, one in enumerate(self._aligned) for path in one.paths}
         self._targets = {shown(one.paths[1]) for one in self._aligned}
 
@@ -64,7 +68,8 @@ class SlipWatch:
         self._hand_on(at, sources, targets)
 
     def _hand_on(self, at: int | None, sources: list[str], targets: list[str]) -> None:
-        if at is not None:
+        if at is not None and self._lines[at] < self._most:
+            self._lines[at] += len(sources)
             self._features[at].add_source(sources)
             self._features[at].add_target(targets)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 
 import pytest
@@ -84,7 +85,7 @@ def test_examining_counts_what_each_filter_would_drop_alone() -> None:
     findings = Findings()
     held = Held()
     part = held.add("valid", [record("The dog sleeps", "Der Hund schläft"), record("", "x", kind="blank")])
-    verdicts = list(screen(rows(), findings=findings, held=held, every=True))
+    verdicts = list(screen(rows(), findings=findings, held=held, examine=math.inf))
     assert [reason for _, reason in verdicts] == [None, "blank", None, None, None, "encoding", None]
     alone = {kind: one.count for kind, one in findings.hits.items()}
     assert alone == {"control": 1, "duplicate": 1, "near-duplicate": 1, "overlap": 4}
@@ -99,7 +100,7 @@ def test_examining_counts_what_each_filter_would_drop_alone() -> None:
 
 def test_what_all_recommended_filters_would_leave() -> None:
     findings = Findings()
-    list(screen(rows(), findings=findings, every=True))
+    list(screen(rows(), findings=findings, examine=math.inf))
     assert findings.left == 3  # near-duplicate is not among them
     cleaned = Findings()
     list(screen(rows(), filters=["recommended"], findings=cleaned))
@@ -145,7 +146,7 @@ def test_findings_come_most_serious_first() -> None:
         record("h", "i", kind="blank"),
         record("a\x07", "j"),
     ]
-    list(screen(numbered(pairs), findings=findings, every=True))
+    list(screen(numbered(pairs), findings=findings, examine=math.inf))
     assert [(one.severity, one.kind, one.count) for one in findings.ordered()] == [
         (STOP, "no partner", 1),
         (DROP, "blank", 2),
@@ -165,7 +166,7 @@ def test_a_note_and_a_problem_may_share_a_name() -> None:
 def test_nothing_odd_is_nothing_found() -> None:
     findings = Findings()
     list(screen([record(f"The dog number {i} sleeps.", f"Der Hund Nummer {i} schläft.") for i in range(90)],
-                findings=findings, every=True))  # fmt: skip
+                findings=findings, examine=math.inf))  # fmt: skip
     assert findings.ordered() == []
     assert findings.left == findings.used == 90
 
@@ -173,7 +174,7 @@ def test_nothing_odd_is_nothing_found() -> None:
 def test_everything_is_there_for_a_program() -> None:
     findings = Findings()
     findings.languages = ("en", "de")
-    list(screen(rows(), findings=findings, every=True))
+    list(screen(rows(), findings=findings, examine=math.inf))
     told = json.loads(json.dumps(findings.to_dict()))
     assert told["units"] == told["used"] + sum(told["dropped"].values()) == 7
     assert told["languages"] == ["en", "de"]

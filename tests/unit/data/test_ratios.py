@@ -29,7 +29,7 @@ def test_every_usable_pair_is_counted_against_what_is_usual_in_the_corpus() -> N
     """Targets twice as long as their sources are just as long as expected where all are."""
     pairs = [Record("a" * n, "b" * 2 * n, Place("x", n, 0)) for n in range(100, 170)]
     findings = Findings()
-    list(screen([*pairs, Record("a" * 190, "b" * 90, Place("x", 171, 0))], findings=findings, every=True))
+    list(screen([*pairs, Record("a" * 190, "b" * 90, Place("x", 171, 0))], findings=findings, examine=math.inf))
     assert findings.ratios.counts.sum() == 71
     assert findings.ratios.counts[MIDDLE] == 70
     far = MIDDLE + round(STEPS * math.log2((90 + 10) / (findings.profile.length_factor * 190 + 10)))

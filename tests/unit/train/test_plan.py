@@ -89,7 +89,7 @@ def test_what_cannot_fit_is_refused_with_numbers_and_advice(monkeypatch: pytest.
     refuse_too_large(10_000_000, batch_tokens=4096, vocabulary=8000)
     with pytest.raises(ModelError, match=r"at least 14\.9 GB.* 2\.0 GB of memory are free.*model\.size"):
         refuse_too_large(1_000_000_000, batch_tokens=1024, vocabulary=10)
-    with pytest.raises(ModelError, match="train.batch_tokens"):
+    with pytest.raises(ModelError, match=r"train\.batch_tokens"):
         refuse_too_large(1, batch_tokens=1_000_000, vocabulary=100_000)
 
 

@@ -21,8 +21,10 @@ from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
 from glassformer.data.screen import Verdict, screen
 from glassformer.data.selection import HELD, TRAIN, HoldOut, chosen, select
 from glassformer.data.settings import DataSettings
+from glassformer.data.slippage import SlipWatch
 from glassformer.errors import DataError, SettingsError
 
+CHECKED = 200_000  # pairs that the checks before a training look at; doctor looks at all
 REPORTED = 1000  # sentences that the report of a run is measured on, at most
 
 Pair = tuple[str, str]
@@ -140,14 +142,15 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     read = partial(read_pairs, inputs, columns=data.columns, languages=data.languages)
     held, remembered = held_files(data, listener)
     hold_out = None if held else HoldOut(seed=seed, share=data.valid_share)
-    findings = Findings()
-    screened = screen(
-        read(progress=listener.on_count), filters=data.filters, findings=findings, held=remembered, every=True
-    )
+    findings, watch = Findings(), SlipWatch(inputs, most=CHECKED)
+    records = watch.passing(read(progress=listener.on_count))
+    screened = screen(records, filters=data.filters, findings=findings, held=remembered, examine=CHECKED)
     parts = select(screened, hold_out)
     refuse_unusable(findings, inputs)
     refuse_too_few(findings, int((parts == TRAIN).sum()), inputs)
     tell(findings, inputs, listener)
+    for _, slips in watch.slips():
+        listener.on_stage(f"CAREFUL, the two files go out of step: {slips[0]}. `glassformer doctor` tells more")
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
         listener.on_stage(
