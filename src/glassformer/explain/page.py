@@ -13,7 +13,10 @@ from typing import Any
 
 from glassformer.explain.report import CURVE_KEYS, CurvePoint, Report
 
-SCRIPTS = ("draw.js", "curves.js", "results.js", "sentence.js", "attention.js", "positions.js", "page.js")
+SCRIPTS = (
+    "draw.js", "curves.js", "results.js", "sentence.js", "attention.js", "positions.js", "lengths.js", "corpus.js",
+    "page.js",
+)  # fmt: skip
 DIGITS = 4  # significant digits of embedded numbers: finer than any screen, and the file stays small
 ATTENTION_DECIMALS = 4
 MOST_CURVE_POINTS = 600

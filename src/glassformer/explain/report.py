@@ -1,4 +1,4 @@
-"""What the page of a run shows, as plain data: strings and lists of floats, no tensors.
+"""What the page of a run shows, as plain data: strings and lists of numbers, no tensors.
 
 Every part but the title may be missing (a run that has just started, a corpus without gold alignments); the page
 then leaves its section out. Layers, heads and places are counted from 0 here and shown from 1.
@@ -72,11 +72,121 @@ class ShownAlignment:
 
 
 @dataclass(frozen=True)
+class ShownUnits:
+    """A row of the account of all units: a sum, or what goes off the sum above it."""
+
+    name: str
+    count: int
+    help: str = ""
+    is_sum: bool = False
+
+
+@dataclass(frozen=True)
+class ShownSide:
+    """One side of the corpus: its language and scripts as far as known, and how much text there is."""
+
+    name: str
+    known: str
+    characters: int
+    words: int
+
+
+@dataclass(frozen=True)
+class ShownLengths:
+    """How long the lines are, in one measure. Bar i counts lengths from i * width + 1 to (i + 1) * width."""
+
+    measure: str  # "characters" or "words"
+    width: int
+    bars: tuple[tuple[int, ...], tuple[int, ...]]  # of source and target
+    is_open: bool  # the last bar holds everything longer
+    medians: tuple[int, int]
+    p95: tuple[int, int]  # 95 of 100 lines are no longer than this
+    longest_known: int  # a median of this is one of at least this
+    limit: int | None = None  # the filter too-long drops what is longer
+    over_limit: int = 0  # pairs
+
+
+@dataclass(frozen=True)
+class ShownRatios:
+    """How long targets are against what their sources let expect. Bar i is around 2^((first + i) / steps)."""
+
+    first: int
+    steps: int
+    bars: tuple[int, ...]  # the outer two also hold everything beyond
+    factor: float  # expected: so many target characters for each source character
+    limit: float  # the filter ratio drops what is so many times too long or too short
+    over_limit: int  # pairs
+
+
+@dataclass(frozen=True)
+class ShownExample:
+    """One case of a finding, printable."""
+
+    place: str
+    detail: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class ShownFinding:
+    """Something odd in the data: how often, and the first cases."""
+
+    kind: str
+    help: str
+    severity: str  # stop, drop or note
+    count: int
+    examples: tuple[ShownExample, ...]
+    of: int | None = None  # so many units; None where it is not units that are counted
+
+
+@dataclass(frozen=True)
+class ShownFilter:
+    """What a filter would drop if it stood alone."""
+
+    name: str
+    help: str
+    count: int
+    recommended: bool
+    applied: bool  # it was in use
+
+
+@dataclass(frozen=True)
+class ShownHeld:
+    """A held-out part, and how much of it also stands in the data."""
+
+    name: str
+    pairs: int
+    sources_met: int
+    pairs_met: int
+
+
+@dataclass(frozen=True)
+class ShownData:
+    """The sentences that were read. Shares of filters are shares of the `usable` pairs."""
+
+    units: tuple[ShownUnits, ...]
+    usable: int
+    sides: tuple[ShownSide, ...] = ()
+    lengths: tuple[ShownLengths, ...] = ()
+    ratios: ShownRatios | None = None
+    findings: tuple[ShownFinding, ...] = ()
+    filters: tuple[ShownFilter, ...] = ()  # those that would drop something
+    silent: tuple[str, ...] = ()  # those that would not
+    left: int | None = None  # after all recommended filters; None where the filters were not asked
+    repeated_sources: int = 0  # pairs whose source stood before with another target
+    held: tuple[ShownHeld, ...] = ()
+    max_tokens: int | None = None  # of a training: pairs with a longer side, or an empty one, were left out
+    over_tokens: int = 0  # so many
+
+
+@dataclass(frozen=True)
 class Report:
-    """A run, ready to be drawn by `glassformer.explain.page.render_report`."""
+    """A run, or its data alone, ready to be drawn by `glassformer.explain.page.render_report`."""
 
     title: str
     subtitle: str = ""
+    about: str = ""  # what the page is, if not the report of a run
     facts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)  # group -> rows of (name, value)
     verdict: Sequence[str] = ()
     part: str = ""  # what the scores were measured on, if not just held-out sentences
@@ -86,6 +196,7 @@ class Report:
     sentence: ShownSentence | None = None
     positions: Sequence[Sequence[float]] = ()  # [position][dimension]
     alignment: ShownAlignment | None = None
+    data: ShownData | None = None
 
 
 def shown_sentence(explanation: Explanation, *, trace: Sequence[str] = ()) -> ShownSentence:

@@ -9,6 +9,7 @@ const SECTIONS = [
   ["steps", "Choosing the words", (data) => data.sentence && data.sentence.steps.length, drawSteps],
   ["attention", "Who looks at whom", (data) => data.sentence, drawAttention],
   ["positions", "Where a word stands", (data) => data.positions, drawPositions],
+  ["data", "The data", (data) => data.data, drawData],
   ["facts", "The run", (data) => data.facts, drawFacts],
 ];
 
@@ -36,7 +37,7 @@ function drawSection([id, named, wanted, draw], data) {
 function drawPage() {
   const data = JSON.parse(document.getElementById("data").textContent);
   document.getElementById("top").append(
-    el("p", { class: "kicker" }, "Glassformer · report of a run"),
+    el("p", { class: "kicker" }, `Glassformer · ${data.about || "report of a run"}`),
     el("h1", {}, words(data.title || "")),
     data.subtitle ? el("p", { class: "subtitle" }, words(data.subtitle)) : "");
   const links = SECTIONS.map((section) => drawSection(section, data)).filter(Boolean);

@@ -1,0 +1,234 @@
+"""The findings of an examination as what a page shows: the account of all units, the lengths, the cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassformer.data.blocks import SIDES
+from glassformer.data.filters import FILTERS, LONGEST, chosen_filters
+from glassformer.data.findings import Example, Finding, Findings, printable, shortened
+from glassformer.data.opening import shown
+from glassformer.data.ratios import MIDDLE, STEPS
+from glassformer.explain.report import (
+    Report,
+    ShownData,
+    ShownExample,
+    ShownFilter,
+    ShownFinding,
+    ShownHeld,
+    ShownLengths,
+    ShownRatios,
+    ShownSide,
+    ShownUnits,
+)
+
+BARS = 60  # at most, but for the open one
+SHOWN_SHARE = 0.995  # of the lines get a bar of their own; the few longest share the open one
+BEYOND_LIMIT = 1.4  # how far the picture of the ratios goes, in limits
+FILES_NAMED = 4
+WIDEST = 160  # characters of an example
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What a training did with the pairs that the reading left it."""
+
+    pairs: int  # learnt from
+    left_out: int  # with a side of no tokens or of more than `most`
+    most: int
+    filters: tuple[str, ...] = ()
+
+
+def examination_report(findings: Findings, files: Sequence[Path]) -> Report:
+    """The page of an examination alone."""
+    return Report(
+        title=file_names(files),
+        subtitle="What is in it, and what is odd about it",
+        about="sentences examined",
+        data=shown_data(findings),
+    )
+
+
+def file_names(files: Sequence[Path]) -> str:
+    """The names without folders; of many the first few."""
+    names = [shown(Path(path.name)) for path in files]
+    more = len(names) - FILES_NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:FILES_NAMED])} and {more:,} more"
+
+
+def shown_data(findings: Findings, learning: Learning | None = None) -> ShownData:
+    """All of the findings that a reader wants to see, and with `learning` what became of the pairs."""
+    usable = findings.used + sum(findings.dropped[name] for name in FILTERS)
+    return ShownData(
+        units=tuple(account(findings, learning)),
+        usable=usable,
+        sides=tuple(shown_sides(findings)),
+        lengths=tuple(shown_lengths(findings)),
+        ratios=shown_ratios(findings),
+        findings=tuple(shown_finding(finding, findings.units) for finding in findings.ordered()),
+        filters=tuple(shown_filters(findings, learning)),
+        silent=tuple(silent_filters(findings)),
+        left=findings.left,
+        repeated_sources=findings.repeated_sources,
+        held=tuple(
+            ShownHeld(part.name, part.pairs, part.sources_in_train, part.pairs_in_train) for part in findings.held
+        ),
+        max_tokens=learning.most if learning else None,
+        over_tokens=learning.left_out if learning else 0,
+    )
+
+
+# Units
+
+
+def account(findings: Findings, learning: Learning | None) -> Iterator[ShownUnits]:
+    """Every unit accounted for: each sum is the one before it less the rows between them."""
+    yield ShownUnits("units read", findings.units, is_sum=True)
+    for reason, count in findings.dropped.most_common():
+        known = findings.problems.get(reason) or findings.hits[reason]
+        yield ShownUnits(reason, count, known.help)
+    if learning is None:
+        yield ShownUnits("pairs that can be used", findings.used, is_sum=True)
+        return
+    yield ShownUnits("pairs used", findings.used, is_sum=True)
+    held_out = findings.used - learning.pairs - learning.left_out
+    if held_out:
+        yield ShownUnits("held out", held_out, "to validate with")
+    if learning.left_out:
+        told = f"a side of more than {learning.most:,} tokens (data.max_tokens), or of none"
+        yield ShownUnits("too many tokens", learning.left_out, told)
+    yield ShownUnits("pairs learnt from", learning.pairs, is_sum=True)
+
+
+def shown_sides(findings: Findings) -> Iterator[ShownSide]:
+    for name, lengths, language, scripts in zip(
+        SIDES, findings.lengths, findings.languages, findings.profile.scripts, strict=True
+    ):
+        named = f"named {language}" if language else ""  # by a user or a file: nobody has read it
+        known = ", ".join(filter(None, (named, " and ".join(sorted(scripts)))))
+        yield ShownSide(name, printable(known), lengths.total_characters, lengths.total_words)
+
+
+# Lengths
+
+
+def shown_lengths(findings: Findings) -> Iterator[ShownLengths]:
+    """The bars of characters and of words, if there is a line at all."""
+    source, target = findings.lengths
+    if not source.characters.any():
+        return
+    over = findings.hits["too-long"].count if "too-long" in findings.hits else 0
+    yield bars_of("characters", (source.characters, target.characters), limit=LONGEST, over_limit=over)
+    yield bars_of("words", (source.words, target.words))
+
+
+def bars_of(
+    measure: str, histograms: tuple[Counts, Counts], *, limit: int | None = None, over_limit: int = 0
+) -> ShownLengths:
+    """Both sides in bars of one width. The last place of a histogram holds all that is longer."""
+    last = len(histograms[0]) - 1
+    end = min(last - 1, max(end_of_bars(histogram) for histogram in histograms))
+    width = bar_width(end)
+    bars = min(math.ceil(end / width), (last - 1) // width)
+    is_open = any(histogram[bars * width + 1 :].any() for histogram in histograms)
+    source, target = (summed(histogram, bars, width)[: bars + is_open] for histogram in histograms)
+    return ShownLengths(
+        measure,
+        width,
+        bars=(source, target),
+        is_open=is_open,
+        medians=(quantile(histograms[0], 0.5), quantile(histograms[1], 0.5)),
+        p95=(quantile(histograms[0], 0.95), quantile(histograms[1], 0.95)),
+        longest_known=last,
+        limit=limit,
+        over_limit=over_limit,
+    )
+
+
+def end_of_bars(histogram: Counts) -> int:
+    """The longest length with a bar of its own: the longest of all, unless that leaves the picture mostly empty."""
+    usual, longest = quantile(histogram, SHOWN_SHARE), int(np.flatnonzero(histogram)[-1])
+    return longest if longest <= 1.5 * usual else usual
+
+
+def bar_width(end: int) -> int:
+    """A round width with which lengths up to `end` need no more than BARS bars."""
+    return next(width for width in (1, 2, 5, 10, 20, 50, 100) if math.ceil(end / width) <= BARS)
+
+
+def summed(histogram: Counts, bars: int, width: int) -> tuple[int, ...]:
+    """The counts of `bars` bars, and of the open one after them."""
+    inside = histogram[1 : bars * width + 1].reshape(bars, width).sum(axis=1).tolist()
+    return (*inside, int(histogram[bars * width + 1 :].sum()))
+
+
+def quantile(histogram: Counts, share: float) -> int:
+    """The shortest length that this share of the lines does not exceed."""
+    return int(np.searchsorted(np.cumsum(histogram), share * int(histogram.sum())))
+
+
+def shown_ratios(findings: Findings) -> ShownRatios | None:
+    """The bars around the expected length; None where too few pairs tell what to expect."""
+    profile, counts = findings.profile, findings.ratios.counts
+    if not math.isfinite(profile.length_limit) or not counts.any():
+        return None
+    reach = min(MIDDLE, math.ceil(BEYOND_LIMIT * profile.length_limit / math.log(2) * STEPS))
+    first, last = MIDDLE - reach, MIDDLE + reach
+    bars = counts[first : last + 1].tolist()
+    bars[0] += int(counts[:first].sum())
+    bars[-1] += int(counts[last + 1 :].sum())
+    return ShownRatios(
+        first=-reach,
+        steps=STEPS,
+        bars=tuple(bars),
+        factor=profile.length_factor,
+        limit=math.exp(profile.length_limit),
+        over_limit=findings.hits["ratio"].count if "ratio" in findings.hits else 0,
+    )
+
+
+# What was found
+
+
+def shown_finding(finding: Finding, units: int) -> ShownFinding:
+    return ShownFinding(
+        finding.kind,
+        finding.help,
+        finding.severity,
+        finding.count,
+        examples=tuple(shown_example(example) for example in finding.examples),
+        of=None if finding.kind == "slip" else units,  # one slip spoils many lines
+    )
+
+
+def shown_example(example: Example) -> ShownExample:
+    return ShownExample(
+        place=printable(str(example.problem.place)),
+        detail=printable(example.problem.detail),
+        source=shortened(printable(example.source), width=WIDEST),
+        target=shortened(printable(example.target), width=WIDEST),
+    )
+
+
+def shown_filters(findings: Findings, learning: Learning | None) -> Iterator[ShownFilter]:
+    """Those that would drop something, in the order in which they are asked."""
+    applied = {one.name for one in chosen_filters(learning.filters)} if learning else set()
+    for name, one in FILTERS.items():
+        if findings.examined and name in findings.hits:
+            count = findings.hits[name].count
+            yield ShownFilter(name, one.help, count, recommended=one.recommended, applied=name in applied)
+
+
+def silent_filters(findings: Findings) -> Iterator[str]:
+    """Those that would drop nothing; without held-out sentences nobody knows that of `overlap`."""
+    for name in FILTERS:
+        if findings.examined and name not in findings.hits and (name != "overlap" or findings.held):
+            yield name
