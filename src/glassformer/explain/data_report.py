@@ -25,6 +25,7 @@ from glassformer.explain.report import (
     ShownLengths,
     ShownRatios,
     ShownSide,
+    ShownTokens,
     ShownUnits,
 )
 
@@ -66,14 +67,14 @@ def file_names(files: Sequence[Path]) -> str:
 
 def shown_data(findings: Findings, learning: Learning | None = None) -> ShownData:
     """All of the findings that a reader wants to see, and with `learning` what became of the pairs."""
-    usable = findings.used + sum(findings.dropped[name] for name in FILTERS)
     return ShownData(
         units=tuple(account(findings, learning)),
-        usable=usable,
+        usable=findings.used + sum(findings.dropped[name] for name in FILTERS),
+        examined=examined_pairs(findings),
         sides=tuple(shown_sides(findings)),
         lengths=tuple(shown_lengths(findings)),
         ratios=shown_ratios(findings),
-        findings=tuple(shown_finding(finding, findings.units) for finding in findings.ordered()),
+        findings=tuple(shown_finding(finding, findings) for finding in findings.ordered()),
         filters=tuple(shown_filters(findings, learning)),
         silent=tuple(silent_filters(findings)),
         left=findings.left,
@@ -81,9 +82,13 @@ def shown_data(findings: Findings, learning: Learning | None = None) -> ShownDat
         held=tuple(
             ShownHeld(part.name, part.pairs, part.sources_in_train, part.pairs_in_train) for part in findings.held
         ),
-        max_tokens=learning.most if learning else None,
-        over_tokens=learning.left_out if learning else 0,
+        tokens=shown_tokens(learning) if learning else None,
     )
+
+
+def examined_pairs(findings: Findings) -> int:
+    """A training looks closely at the first pairs only; those are the ones that were measured."""
+    return int(findings.lengths[0].characters.sum())
 
 
 # Units
@@ -93,8 +98,7 @@ def account(findings: Findings, learning: Learning | None) -> Iterator[ShownUnit
     """Every unit accounted for: each sum is the one before it less the rows between them."""
     yield ShownUnits("units read", findings.units, is_sum=True)
     for reason, count in findings.dropped.most_common():
-        known = findings.problems.get(reason) or findings.hits[reason]
-        yield ShownUnits(reason, count, known.help)
+        yield ShownUnits(reason, count, FILTERS[reason].help if reason in FILTERS else findings.problems[reason].help)
     if learning is None:
         yield ShownUnits("pairs that can be used", findings.used, is_sum=True)
         return
@@ -175,6 +179,10 @@ def quantile(histogram: Counts, share: float) -> int:
     return int(np.searchsorted(np.cumsum(histogram), share * int(histogram.sum())))
 
 
+def shown_tokens(learning: Learning) -> ShownTokens:
+    return ShownTokens(learning.most, learning.left_out, of=learning.pairs + learning.left_out)
+
+
 def shown_ratios(findings: Findings) -> ShownRatios | None:
     """The bars around the expected length; None where too few pairs tell what to expect."""
     profile, counts = findings.profile, findings.ratios.counts
@@ -198,14 +206,17 @@ def shown_ratios(findings: Findings) -> ShownRatios | None:
 # What was found
 
 
-def shown_finding(finding: Finding, units: int) -> ShownFinding:
+def shown_finding(finding: Finding, findings: Findings) -> ShownFinding:
+    found_in_pairs = (findings.hits.get(finding.kind), findings.oddities.get(finding.kind))
+    among_pairs = findings.examined and any(finding is one for one in found_in_pairs)
+    total = examined_pairs(findings) if among_pairs else findings.units
     return ShownFinding(
         finding.kind,
         finding.help,
         finding.severity,
         finding.count,
         examples=tuple(shown_example(example) for example in finding.examples),
-        of=None if finding.kind == "slip" else units,  # one slip spoils many lines
+        of=None if finding.kind == "slip" else total,  # one slip spoils many lines
     )
 
 

@@ -137,7 +137,7 @@ class ShownFinding:
     severity: str  # stop, drop or note
     count: int
     examples: tuple[ShownExample, ...]
-    of: int | None = None  # so many units; None where it is not units that are counted
+    of: int | None = None  # so many units or pairs; None where it is neither that is counted
 
 
 @dataclass(frozen=True)
@@ -162,11 +162,21 @@ class ShownHeld:
 
 
 @dataclass(frozen=True)
+class ShownTokens:
+    """Pairs that a training left out for having a side of more tokens than allowed, or of none."""
+
+    allowed: int
+    left_out: int
+    of: int  # pairs
+
+
+@dataclass(frozen=True)
 class ShownData:
-    """The sentences that were read. Shares of filters are shares of the `usable` pairs."""
+    """The sentences that were read. Lengths, filters and held-out parts are told of the `examined` pairs."""
 
     units: tuple[ShownUnits, ...]
-    usable: int
+    usable: int  # pairs that could be read
+    examined: int  # of these the first so many
     sides: tuple[ShownSide, ...] = ()
     lengths: tuple[ShownLengths, ...] = ()
     ratios: ShownRatios | None = None
@@ -176,8 +186,7 @@ class ShownData:
     left: int | None = None  # after all recommended filters; None where the filters were not asked
     repeated_sources: int = 0  # pairs whose source stood before with another target
     held: tuple[ShownHeld, ...] = ()
-    max_tokens: int | None = None  # of a training: pairs with a longer side, or an empty one, were left out
-    over_tokens: int = 0  # so many
+    tokens: ShownTokens | None = None  # of a training
 
 
 @dataclass(frozen=True)

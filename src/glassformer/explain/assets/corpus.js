@@ -39,15 +39,16 @@ function heldTable({ held }) {
       : "None of their sources stands here, whatever its case, punctuation and spaces."));
 }
 
-function filterTable({ filters, silent, left, usable }) {
+function filterTable({ filters, silent, left, examined }) {
   const tags = (one) => [one.applied ? " · in use" : "", one.recommended ? "" : " · not recommended"].join("");
-  const rows = filters.map((one) => countRow([one.name, el("span", { class: "note" }, tags(one))], one.count, usable, one.help));
-  rows.push(countRow("left", left, usable, "after all recommended ones", "sum"));
+  const rows = filters.map((one) => countRow([one.name, el("span", { class: "note" }, tags(one))], one.count, examined, one.help));
+  rows.push(countRow("left", left, examined, "after all recommended ones", "sum"));
   return el("div", {}, el("table", { class: "counts told" }, el("tbody", {}, rows)), silent.length ? el("p", { class: "note" }, `Nothing for ${silent.join(", ")}.`) : null);
 }
 
-function nothingFound({ left, units }) {
-  const said = left === null ? "Nothing to report." : "Nothing to report: every unit is a pair that can be used, and no filter would drop one.";
+function nothingFound({ left, units, examined, usable }) {
+  const said = "Nothing to report: every unit is a pair that can be used" +
+    (left === null ? "." : `, and no filter would drop one${examined < usable ? " of those looked at" : ""}.`);
   return el("p", { class: "calm" }, units[0].count ? said : "There is nothing in it.");
 }
 

@@ -64,22 +64,27 @@ function mark(x, label, { lines, y, prefer, left, right, className }) {
 // Lengths: the source grows upwards, the target downwards.
 
 function lengthFigures(data) {
-  const { lengths, ratios, max_tokens, over_tokens, usable } = data;
+  const { lengths, ratios, tokens, examined, usable } = data;
   const stage = el("div", { class: "charts" });
   const show = (key) => stage.replaceChildren(lengthChart(data, lengths.find((one) => one.measure === key)), ...(ratios ? [ratioFigure(data)] : []));
   const names = lengths.map(({ measure }) => [measure, measure[0].toUpperCase() + measure.slice(1)]);
   show(lengths[0].measure);
-  const told = max_tokens ? `${over_tokens ? `Training left out ${whole(over_tokens)} pairs (${shareOf(over_tokens, usable)})` : "Training left out no pair"} for having a side of more than ${whole(max_tokens)} tokens (data.max_tokens).` : null;
-  return el("div", {}, choice(names, lengths[0].measure, show), stage, told ? el("p", { class: "note" }, told) : null);
+  return el("div", {}, choice(names, lengths[0].measure, show), stage, tokens ? tokenNote(tokens) : null,
+    examined < usable ? el("p", { class: "note" }, `The first ${whole(examined)} of ${whole(usable)} pairs were looked at, here and below.`) : null);
 }
 
-function lengthChart({ sides, usable }, shown) {
+function tokenNote({ allowed, left_out, of }) {
+  const said = left_out ? `${whole(left_out)} of ${whole(of)} pairs (${shareOf(left_out, of)}): a side has` : "no pair: none has a side of";
+  return el("p", { class: "note after" }, `By data.max_tokens training left out ${said} more than ${whole(allowed)} tokens${left_out ? ", or none" : ""}.`);
+}
+
+function lengthChart({ sides, examined }, shown) {
   const { measure, medians, p95, longest_known, limit, over_limit } = shown;
   const known = (value) => (value >= longest_known ? `${whole(value)} or more` : whole(value));
   const resting = sides.map((side, i) => `${side.name}: half up to ${known(medians[i])}, 95% up to ${known(p95[i])}`).join(" · ");
   const swatch = (i) => svg("svg", { "aria-hidden": "true", viewBox: "0 0 30 10" }, svg("rect", { class: "dot" + i, x: 8, width: 14, height: 10 }));
   const legend = el("div", { class: "legend" }, sides.map((side, i) => el("span", {}, swatch(i), side.name, i ? " ↓" : " ↑")));
-  const caption = [`Length in ${measure}`, el("span", { class: "note" }, ` · ${whole(usable)} pairs`)];
+  const caption = [`Length in ${measure}`, el("span", { class: "note" }, ` · ${whole(examined)} pairs`)];
   const figure = barFigure(caption, resting, (width, readout) => lengthSvg(shown, sides, width, readout, resting), legend);
   if (limit) figure.append(el("p", { class: "note" }, limitNote(limit, measure, over_limit)));
   return figure;
@@ -151,18 +156,18 @@ function lengthAxes({ width, right, middle, bottom, most, tall, end, x, shown })
 
 const times = (value) => `${value >= 10 ? value.toFixed(0) : Number(value.toPrecision(2))}×`;
 
-function ratioFigure({ ratios, usable }) {
+function ratioFigure({ ratios, examined }) {
   const { factor, over_limit } = ratios;
   const resting = over_limit
-    ? `${whole(over_limit)} ${over_limit === 1 ? "pair is" : "pairs are"} outside the limits of the filter ratio (${shareOf(over_limit, usable)})`
+    ? `${whole(over_limit)} ${over_limit === 1 ? "pair is" : "pairs are"} outside the limits of the filter ratio (${shareOf(over_limit, examined)})`
     : "no pair is outside the limits of the filter ratio";
-  const caption = ["Target length against source", el("span", { class: "note" }, ` · ${whole(usable)} pairs`)];
-  const figure = barFigure(caption, resting, (width, readout) => ratioSvg(ratios, usable, width, readout, resting));
+  const caption = ["Target length against source", el("span", { class: "note" }, ` · ${whole(examined)} pairs`)];
+  const figure = barFigure(caption, resting, (width, readout) => ratioSvg(ratios, examined, width, readout, resting));
   figure.append(el("p", { class: "note" }, `Expected are ${short(factor)} target characters for each source character, as is usual here; very short lines get some leave.`));
   return figure;
 }
 
-function ratioSvg({ bars, first, steps, limit }, usable, width, readout, resting) {
+function ratioSvg({ bars, first, steps, limit }, pairs, width, readout, resting) {
   const right = width - BARS.right, step = (right - BARS.left) / bars.length;
   const top = BARS.labels, base = top + 2 * BARS.half + BARS.labels, most = Math.max(1, ...bars), tall = (value) => (value / most) * (base - top);
   const x = (ratio) => BARS.left + (Math.log2(ratio) * steps - first + 0.5) * step;
@@ -183,7 +188,7 @@ function ratioSvg({ bars, first, steps, limit }, usable, width, readout, resting
       cursor.setAttribute("x", BARS.left + i * step);
       cursor.setAttribute("visibility", "visible");
       const said = i === 0 ? `${times(ratioOf(0, 0.5))} or less` : i === bars.length - 1 ? `${times(ratioOf(i, -0.5))} or more` : `${ratioOf(i, -0.5).toFixed(2)} to ${ratioOf(i, 0.5).toFixed(2)} times`;
-      readout.textContent = `${said} the expected length: ${whole(bars[i])} pairs (${shareOf(bars[i], usable)})`;
+      readout.textContent = `${said} the expected length: ${whole(bars[i])} pairs (${shareOf(bars[i], pairs)})`;
     },
     rest: () => { cursor.setAttribute("visibility", "hidden"); readout.textContent = resting; },
   });
