@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.outputs import check_new_file
 from glassformer.cli.several import several_values
 from glassformer.errors import SettingsError
 
@@ -29,6 +30,9 @@ DOCTOR_EXAMPLES = """
   glassformer doctor 'corpus/*.tmx' --languages en,de
 
   glassformer doctor corpus.csv --columns English,German --json | jq .filters
+
+  glassformer doctor train.en train.de --report examined.html
+      [dim]also as a page for a browser, with pictures of the lengths[/dim]
 """
 CLEAN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -72,6 +76,9 @@ def doctor(
     test: Test = None,
     columns: Columns = None,
     languages: Languages = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Also write it as a page for a browser: a new .html file.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Examine sentences in two languages before training on them. Changes nothing."""
@@ -81,6 +88,8 @@ def doctor(
 
     inputs = gather(files)
     chosen, named = two("--columns", columns), two("--languages", languages)
+    if report is not None:
+        check_new_file(report)
     with reading("examining") as progress:
         findings = examine(
             inputs,
@@ -90,11 +99,26 @@ def doctor(
             test=gather(test) if test else [],
             progress=progress,
         )
+    if report is not None:
+        write_page(findings, inputs, report)
     if json_:
         typer.echo(json.dumps(findings.to_dict(), ensure_ascii=False))
         return
     options = given_options(columns=columns, languages=languages, valid=valid, test=test)
     show_examination(findings, [*files, *options], suggested_output(inputs))
+    if report is not None:
+        typer.echo(f"\nWritten: {report}")
+
+
+def write_page(findings: Findings, inputs: Sequence[Input], path: Path) -> None:
+    """The examination as a page, whole or not at all."""
+    from glassformer.data.writing import NewFiles
+    from glassformer.explain.data_report import examination_report
+    from glassformer.explain.page import render_report
+
+    page = render_report(examination_report(findings, [file for one in inputs for file in one.paths]))
+    with NewFiles([path]) as (file,):
+        file.write(page)
 
 
 def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> None:
