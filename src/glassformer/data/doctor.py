@@ -31,11 +31,16 @@ def examine(
     records = watch.passing(read_pairs(inputs, columns=columns, languages=languages, progress=progress))
     for _ in screen(records, findings=findings, held=held, examine=math.inf):
         pass
+    take_down_slips(watch, findings)
+    return findings
+
+
+def take_down_slips(watch: SlipWatch, findings: Findings) -> None:
+    """Where aligned files go out of step, when their last record has passed."""
     for one, slips in watch.slips():
         findings.found_slips += slips
         for problem, record in slip_problems(one, slips):
             findings.slips["slip"].add(problem, record)
-    return findings
 
 
 def read_held(*, valid: Sequence[Input], test: Sequence[Input], columns: Choice, languages: Choice) -> Held:

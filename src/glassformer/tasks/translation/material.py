@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from glassformer.data.cleaning import refuse_surplus
 from glassformer.data.corpora import corpus_card, corpus_pairs
+from glassformer.data.doctor import take_down_slips
 from glassformer.data.findings import Finding, Findings
 from glassformer.data.held import Held as HeldHashes
-from glassformer.data.inputs import Input, fingerprint, gather, gather_sides, read_pairs
+from glassformer.data.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
 from glassformer.data.languages import pair_in_name
 from glassformer.data.naming import language_of, unpacked_name
 from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
@@ -143,14 +144,16 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     held, remembered = held_files(data, listener)
     hold_out = None if held else HoldOut(seed=seed, share=data.valid_share)
     findings, watch = Findings(), SlipWatch(inputs, most=CHECKED)
+    findings.languages = data.languages or languages_of(inputs)
     records = watch.passing(read(progress=listener.on_count))
     screened = screen(records, filters=data.filters, findings=findings, held=remembered, examine=CHECKED)
     parts = select(screened, hold_out)
     refuse_unusable(findings, inputs)
     refuse_too_few(findings, int((parts == TRAIN).sum()), inputs)
     tell(findings, inputs, listener)
-    for _, slips in watch.slips():
-        listener.on_stage(f"CAREFUL, the two files go out of step: {slips[0]}. `glassformer doctor` tells more")
+    take_down_slips(watch, findings)
+    for found in findings.found_slips[:3]:
+        listener.on_stage(f"CAREFUL, the two files go out of step: {found}. `glassformer doctor` tells more")
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
         listener.on_stage(

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import torch
 
+from glassformer.data.findings import Findings
 from glassformer.data.phrasebook import Phrase
+from glassformer.data.settings import DataSettings
+from glassformer.data.token_cache import TokenCache
 from glassformer.evaluate.score import Score
+from glassformer.explain.data_report import Learning, shown_data
 from glassformer.explain.page import render_report
-from glassformer.explain.report import Report, Sample, ShownAlignment, shown_sentence
+from glassformer.explain.report import Report, Sample, ShownAlignment, ShownData, shown_sentence
 from glassformer.explain.trace import Explanation
 from glassformer.explain.verdict import verdict
 from glassformer.nn.positions import FixedPositions, LearnedPositions
@@ -40,6 +44,7 @@ def make_report(
     train_pairs: int | None = None,
     alignment: AlignmentHead | None = None,
     phrase: Phrase | None = None,
+    data: ShownData | None = None,
 ) -> str:
     """The page as HTML. A short held-out sentence is opened up: `phrase`, whose alignment is known, if there is one."""
     curves = [record for record in run.metrics() if "step" in record]  # the closing measurement has none
@@ -64,8 +69,16 @@ def make_report(
         sentence=shown_sentence(explained, trace=traces(translator, explained.text)),
         positions=position_table(translator),
         alignment=None if alignment is None else shown_alignment(translator, alignment, explained, phrase),
+        data=data,
     )
     return render_report(report)
+
+
+def learnt_from(findings: Findings, pairs: TokenCache, settings: DataSettings) -> ShownData:
+    """The sentences of the run, and what became of them."""
+    return shown_data(
+        findings, Learning(len(pairs), pairs.left_out, most=settings.max_tokens, filters=settings.filters)
+    )
 
 
 def shown_by_default(sources: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from torch import nn
 
 from glassformer import __version__
 from glassformer.config import to_toml, validate, walk
+from glassformer.data.token_cache import TokenCache
 from glassformer.errors import RunError, SettingsError
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
@@ -20,7 +21,7 @@ from glassformer.tasks.translation.alignment import best_alignment_head
 from glassformer.tasks.translation.material import Material
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, prepare
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
-from glassformer.tasks.translation.report import Measured, make_report, shown_phrase
+from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
 from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load, load_tokenizers
 from glassformer.tasks.translation.validation import validate_translator
 from glassformer.tasks.translation.watching import Silent, TrainingWatcher
@@ -87,7 +88,7 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
         finish(run, job.model, progress)
         watcher.on_stage("Measuring, and writing the report")
         translator = load(run.path, device=str(prepared.device))
-        write_report(translator, run, prepared.material, pairs=len(prepared.pairs), watcher=watcher)
+        write_report(translator, run, prepared.material, pairs=prepared.pairs, watcher=watcher)
         run.drop_checkpoints()
     return progress
 
@@ -174,7 +175,7 @@ def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
 
 
 def write_report(
-    translator: Translator, run: RunFolder, material: Material, *, pairs: int, watcher: TrainingWatcher
+    translator: Translator, run: RunFolder, material: Material, *, pairs: TokenCache, watcher: TrainingWatcher
 ) -> None:
     """report.html, and what it measured as the last line of the metrics."""
     gold, held = material.gold, material.measured()
@@ -190,7 +191,10 @@ def write_report(
     part = "unseen sentences" if material.test else "validation sentences"
     measured = Measured(scores, held.sources, held.references, hypotheses, part=part)
     shown = shown_phrase(gold.test) if gold else None
-    run.write_report(make_report(translator, run, measured, train_pairs=pairs, alignment=head, phrase=shown))
+    data = learnt_from(material.findings, pairs, translator.recipe.data) if material.findings else None
+    run.write_report(
+        make_report(translator, run, measured, train_pairs=len(pairs), alignment=head, phrase=shown, data=data)
+    )
     # Without a step: it is of the chosen weights, and made again should the run be cut off before its very end.
     values = {score.name: score.value for score in scores}
     run.append_metrics({"measured": values, "alignment": None if head is None else asdict(head)})
