@@ -114,6 +114,7 @@ class Findings:
         self.units = 0
         self.used = 0
         self.dropped = Counter[str]()  # by reason: a reader's kind, or a filter
+        self.first_dropped: dict[str, Problem] = {}  # by the same
         self.problems = Kinds(READER_KINDS, DROP)  # units that cannot be used
         self.hits = Kinds({name: one.help for name, one in FILTERS.items()}, DROP)
         self.notes = Kinds(NOTE_KINDS, NOTE)
@@ -139,7 +140,10 @@ class Findings:
             self.used += 1
             return
         self.dropped[reason] += 1
-        if record.problem is not None and reason not in FILTERS:
+        if record.problem is None:
+            return
+        self.first_dropped.setdefault(reason, record.problem)
+        if reason not in FILTERS:
             self.problems[reason].add(record.problem, record)
 
     def measure(self, block: Block) -> None:

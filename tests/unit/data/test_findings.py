@@ -217,3 +217,13 @@ def test_what_a_terminal_would_act_on_is_escaped() -> None:
     assert printable("a\x1b[31mb\u202ec\xa0d\u2028e\U000e0001") == "a\\x1b[31mb\\u202ec\\xa0d\\u2028e\\U000e0001"
     assert printable("Größe, 漢字, हिन्दी 🍎") == "Größe, 漢字, हिन्दी 🍎"
     assert shortened("x" * 121) == "x" * 119 + "…"
+
+
+def test_the_first_drop_of_each_reason_has_its_place_also_where_nobody_examines_any_more() -> None:
+    findings = Findings()
+    good = [record(f"The dog number {i} sleeps.", f"Der Hund Nummer {i} schläft.") for i in range(3000)]
+    late = [record("A\x07 cat.", "Eine Katze."), record("", "Nur rechts.", kind="blank"), record("Two\x07", "Zwei")]
+    list(screen(numbered([*good, *late]), filters=["control"], findings=findings, examine=100))
+    assert list(findings.first_dropped) == ["control", "blank"]
+    assert findings.first_dropped["control"].place == Place("train.en", 3001, 30010)
+    assert "control" not in findings.hits

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from glassformer.data.cleaning import refuse_surplus
 from glassformer.data.corpora import corpus_card, corpus_pairs
 from glassformer.data.doctor import take_down_slips
-from glassformer.data.findings import Finding, Findings
+from glassformer.data.findings import Findings
 from glassformer.data.held import Held as HeldHashes
 from glassformer.data.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
 from glassformer.data.languages import pair_in_name
@@ -247,13 +247,9 @@ def refuse_too_few(findings: Findings, learnt: int, inputs: Sequence[Input]) -> 
 
 def left_out(findings: Findings) -> str:
     """How many units were not used and why, with the first place of each reason."""
-    reasons = [f"{count:,} {reason} ({_first_place(findings, reason)})" for reason, count in findings.dropped.items()]
+    first = {reason: problem.place for reason, problem in findings.first_dropped.items()}
+    reasons = [f"{count:,} {reason} (first: {first[reason]})" for reason, count in findings.dropped.items()]
     return f"{findings.units - findings.used:,} of {findings.units:,} left out: {'; '.join(reasons)}"
-
-
-def _first_place(findings: Findings, reason: str) -> str:
-    found: Finding = (findings.problems if reason in findings.problems else findings.hits)[reason]
-    return f"first: {found.examples[0].problem.place}"
 
 
 def tell(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
