@@ -16,8 +16,7 @@ from glassformer.data.blocks import SIDES, Block
 from glassformer.data.filters import FILTERS
 from glassformer.data.held import HeldPart
 from glassformer.data.oddities import ODDITIES
-from glassformer.data.printable import printable as printable
-from glassformer.data.printable import shortened as shortened
+from glassformer.data.printable import shortened
 from glassformer.data.profile import Profile
 from glassformer.data.ratios import STEPS, Ratios
 from glassformer.data.records import Place, Problem, Record

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from glassformer.data.blocks import SIDES
 from glassformer.data.filters import FILTERS, LONGEST, chosen_filters
-from glassformer.data.findings import Example, Finding, Findings, printable, shortened
+from glassformer.data.findings import Example, Finding, Findings
 from glassformer.data.opening import shown
+from glassformer.data.printable import printable, shortened
 from glassformer.data.ratios import MIDDLE, STEPS
 from glassformer.explain.report import (
     Report,
