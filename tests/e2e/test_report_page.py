@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from dataclasses import dataclass, replace
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 
 import pytest
 import torch
+from browser import BROWSER, drawn, widths_on_a_phone, without_scripts
 from torch import Tensor
 
 from glassformer.evaluate.score import Score
@@ -21,7 +20,6 @@ from glassformer.explain.verdict import verdict
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.nn.positions import sinusoidal
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page was not drawn in a browser")
 
 HOSTILE = "</script><b>bold</b> \"double\" 'single' & <!-- עברית 🚉 <img src=x onerror=document.title='owned'>"
@@ -65,23 +63,6 @@ def full_report() -> Report:
         positions=sinusoidal(8, 6).tolist(),
         alignment=ShownAlignment(1, 0, valid_aer=0.25, test_aer=0.3, links=((0, 0), (1, 2))),
     )
-
-
-def drawn(page: str, folder: Path, *, script: str = "") -> str:
-    """The DOM after the page has drawn itself and then run `script`."""
-    file = folder / "report.html"
-    before, end, after = page.rpartition("</body>")
-    file.write_text(f"{before}<script>{script}</script>{end}{after}", encoding="utf-8")
-    assert BROWSER is not None
-    quiet = ["--disable-background-networking", "--no-first-run", "--disable-sync"]
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", *quiet]
-    command = [BROWSER, *options, f"--user-data-dir={folder / 'profile'}", "--window-size=1200,1600", "--dump-dom"]
-    done = subprocess.run([*command, file.as_uri()], capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout
-
-
-def without_scripts(dom: str) -> str:
-    return re.sub(r"<script.*?</script>|<style.*?</style>", "", dom, flags=re.S)
 
 
 @pytest.fixture(scope="module")
@@ -185,22 +166,10 @@ def test_heads_cells_and_charts_answer_to_keys_and_clicks(tmp_path: Path) -> Non
 
 
 def test_a_phone_does_not_scroll_sideways(tmp_path: Path) -> None:
-    """In a frame of a phone's width: the browser's own window cannot be that narrow."""
     report = full_report()
     assert report.sentence is not None
     long = replace(report.sentence, text="unbreakable" * 40, source=("w" * 60, *report.sentence.source[1:]))
-    page = escape(render_report(replace(report, sentence=long)))
-    frame = f'<body><iframe width="390" height="800" style="border:0" srcdoc="{page}"></iframe></body>'
-    script = """
-      const frame = document.querySelector("iframe");
-      frame.onload = () => {
-        const all = frame.contentDocument.documentElement;
-        document.body.dataset.widths = [all.clientWidth, all.scrollWidth, frame.contentDocument.body.scrollWidth];
-      };
-    """
-    found = re.search(r'data-widths="(\d+),(\d+),(\d+)"', drawn(frame, tmp_path, script=script))
-    assert found
-    client, scroll, body = map(int, found.groups())
+    client, scroll, body = widths_on_a_phone(render_report(replace(report, sentence=long)), tmp_path)
     assert 370 <= client <= 390  # less a scroll bar
     assert scroll == client
     assert body <= client

@@ -17,7 +17,9 @@ const sumOf = (list) => list.reduce((a, b) => a + b, 0);
 // A chart with a picture of its own for each width, and a line below that says what the pointer is at.
 function barFigure(caption, resting, draw, ...rest) {
   const holder = el("div"), readout = el("p", { class: "readout", "aria-live": "polite" }, resting);
-  whenPlaced(holder, () => holder.replaceChildren(draw(holder.clientWidth || 480, readout)));
+  const paint = () => holder.replaceChildren(draw(holder.clientWidth || 480, readout));
+  paint(); // at once, so that a switched chart does not flicker; again when its width is known
+  whenPlaced(holder, paint);
   return el("figure", { class: "card" }, el("figcaption", {}, caption), ...rest, holder, readout);
 }
 
