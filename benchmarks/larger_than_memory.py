@@ -49,9 +49,8 @@ def main() -> None:
             print(json.dumps(rows[-1]), flush=True)
     small, large = rows
     print(f"ratio {large['peak_mb'] / small['peak_mb']:.3f} (peak memory, ten times the pairs)")
-    print(
-        f"  {small['pairs']:,} pairs: {small['peak_mb']:,.0f} MB    {large['pairs']:,} pairs: {large['peak_mb']:,.0f} MB"
-    )
+    for row in rows:
+        print(f"  {row['pairs']:,} pairs: {row['peak_mb']:,.0f} MB")
     growth = (large["peak_mb"] - small["peak_mb"]) * 2**20 / (large["pairs"] - small["pairs"])
     print(f"  {growth:.1f} bytes of memory for each further pair; {large['cache_bytes_per_pair']:.1f} bytes on disk")
 

@@ -6,6 +6,7 @@ shared by all tests that only read it; `command` the command line inside this pr
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shutil
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 import torch
+import typer.main
 
 torch.set_num_threads(1)
 
@@ -145,11 +147,15 @@ class Outcome:
         return self.out.removesuffix("\n").split("\n")
 
 
+MADE_ONCE = functools.cache(typer.main.get_command)  # putting the verbs together takes most of a short command's time
+
+
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     """command("translate", run, ...) runs the entry point as a shell would; `stdin` is what is piped in."""
     from glassformer.cli.main import main
 
+    monkeypatch.setattr(typer.main, "get_command", MADE_ONCE)
     monkeypatch.setenv("COLUMNS", "400")  # no message is broken into lines
     monkeypatch.setenv("NO_COLOR", "1")
 

@@ -33,8 +33,8 @@ def screen(
     """Each record with the reason for its drop: what the reader found, or the first of the `filters` that hits.
 
     A record that a filter drops gets a `problem` that tells why. What is usual is learnt from the first pairs, which
-    wait until there are enough of them. About the first `examine` usable pairs all filters are asked, to count what each
-    would drop alone, and oddities are looked for; nothing is dropped by that.
+    wait until there are enough of them. About the first `examine` usable pairs all filters are asked, to count what
+    each would drop alone, and oddities are looked for; nothing is dropped by that.
     """
     chosen = chosen_filters(filters)
     return _screened(iter(records), chosen, findings, held or Held(), examine)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import zstandard
@@ -262,6 +264,29 @@ def test_a_malformed_input_is_told_and_left_as_it_is(
         records = list(read(path))
         assert [record.problem and record.problem.kind for record in records] == expected
         assert all(record.problem.place.file == str(path) for record in records if record.problem)
+    assert raw(path) == before
+
+
+@pytest.mark.parametrize("verb", ["doctor", "clean", "train"])
+@pytest.mark.parametrize(("name", "build", "expected"), TABLE, ids=[name.strip("x\0")[:30] for name, _, _ in TABLE])
+def test_the_command_line_tells_it_too(
+    tmp_path: Path, name: str, build: Builder, expected: str | list[str | None], verb: str, command: Callable[..., Any]
+) -> None:
+    path = tmp_path / name
+    build(path)
+    before, out = raw(path), tmp_path / "out" / "new.tsv"
+    options = {"doctor": [path, "--json"], "clean": [path, "--out", out], "train": ["--pairs", path, "--forecast"]}
+    if verb == "train" and not isinstance(expected, str) and None in expected:
+        pytest.skip("usable sentences in it: training is another test's business")
+    outcome = command(verb, *options[verb])
+    assert outcome.code == (2 if isinstance(expected, str) or verb == "train" else 0), outcome
+    if outcome.code:
+        told = [line for line in outcome.err.removesuffix("\n").split("\n") if not line.startswith("·")]
+        assert len(told) == 1
+        assert told[0].startswith("glassformer: ")
+        assert not out.exists()
+    elif verb == "doctor":
+        assert json.loads(outcome.out)["units"] == len(expected)
     assert raw(path) == before
 
 

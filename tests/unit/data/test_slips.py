@@ -161,6 +161,17 @@ def test_a_passage_missing_on_each_side_with_equal_counts(book: Sides) -> None:
     assert all(abs(slip.source_line - true) <= 2 for slip, true in zip(slips, (801, 2_501), strict=True))
 
 
+def test_a_window_of_each_side_shifted_far(book: Sides) -> None:
+    slips = find_slips(book[0][700:], book[1][:-700])
+    assert lines_and_offsets(slips) == [(1, 700), (2_601, 0)]
+    assert slips[-1].until_source_line == 2_600
+
+
+def test_a_cycle_of_lines_stays_where_it_is() -> None:
+    """Any offset explains it as well, and by the lengths the next line fits better; but nothing speaks against 0."""
+    assert find_slips(["one", "2", "three thirty"] * 30, ["eins, das ist lang", "zwo", "3"] * 30) == []
+
+
 def test_lines_too_alike_are_said_to_be(book: Sides) -> None:
     (slip,) = find_slips(["Yes."] * 500, ["Ja."] * 499)
     assert not slip.is_placed

@@ -83,9 +83,7 @@ def test_the_larger_part_of_the_letters_decides() -> None:
     assert bleu_tokenizer(None, single("他用iPhone拍照，在公园里和朋友们见面。")) == "zh"
     assert bleu_tokenizer(None, single("The sign says 出口, which means exit.")) == "13a"
     assert bleu_tokenizer(None, single(*CHINESE * 4, "那首歌叫さくら。")) == "zh"  # a Japanese name in Chinese text
-    assert (
-        bleu_tokenizer(None, [("Zwei", "他昨天在北京买了三本书。"), ("我们去公园散步。",)]) == "zh"
-    )
+    assert bleu_tokenizer(None, [("Zwei", "他昨天在北京买了三本书。"), ("我们去公园散步。",)]) == "zh"
 
 
 # What it is worth
