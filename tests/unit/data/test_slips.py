@@ -5,11 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
+import numpy as np
 import pytest
 
 from glassformer.data.phrasebook import phrasebook
-from glassformer.data.sketches import SKETCH_BYTES, sketch
+from glassformer.data.sketches import SKETCH_BYTES, Floats, Side, sketch
 from glassformer.data.slip import Slip, SlipFeatures, find_slips, realign
+from glassformer.data.slip_evidence import prior
+from glassformer.data.slip_path import Judge, Run, likeliest
 
 Sides = tuple[list[str], list[str]]
 
@@ -75,10 +78,11 @@ def test_many_translations_of_one_line_are_no_evidence_of_a_slip(book: Sides) ->
     assert find_slips(source, target) == []
 
 
-def test_two_lines_that_changed_places_are_no_slip(book: Sides) -> None:
+@pytest.mark.parametrize("moved", [1, 2, 3])
+def test_a_line_that_stands_a_little_too_early_is_no_slip(book: Sides, moved: int) -> None:
     target = list(book[1])
     for at in range(10, 4_000, 50):
-        target[at], target[at + 1] = target[at + 1], target[at]
+        target.insert(at, target.pop(at + moved))
     assert find_slips(book[0], target) == []
 
 
@@ -165,6 +169,20 @@ def test_a_window_of_each_side_shifted_far(book: Sides) -> None:
     slips = find_slips(book[0][700:], book[1][:-700])
     assert lines_and_offsets(slips) == [(1, 700), (2_601, 0)]
     assert slips[-1].until_source_line == 2_600
+
+
+class Oracle(Judge):
+    """Knows: the first 512 lines stand at offset 0, the others at 900."""
+
+    def band(self, first: int, lowest: int, width: int) -> Floats:
+        offsets = np.broadcast_to(lowest + np.arange(width), (512, width))
+        return np.where(offsets == (0 if first < 512 else 900), 2, -2).astype(np.float32)
+
+
+def test_a_path_goes_to_a_far_offset_as_soon_as_it_may() -> None:
+    lines = Side(sketch([""] * 1_024))
+    runs = likeliest(Oracle(lines, lines, prior()), [Run(512, 1_024, 900)])
+    assert runs == [Run(0, 512, 0), Run(512, 1_024, 900)]
 
 
 def test_a_cycle_of_lines_stays_where_it_is() -> None:
