@@ -24,10 +24,10 @@ _DIRECTIONS = 16  # the strongest ones do
 _NOWHERE = np.iinfo(np.int64).min // 2  # an offset that leads to no line
 
 
-Path = tuple[Judge, list[Run]]
+Walk = tuple[Judge, list[Run]]
 
 
-def settle(source: Side, target: Side) -> Path:
+def settle(source: Side, target: Side) -> Walk:
     """The path, and the evidence for it.
 
     To begin with, the halves are taken to be right; if they are not, the prior evidence says where to begin.
@@ -48,7 +48,7 @@ def _halves(n_source: int, n_target: int) -> list[Run]:
     return [Run(0, half, 0), Run(half, n_source, n_target - n_source)]
 
 
-def _improve(ignorant: Judge, runs: list[Run], hints: Sequence[Run] = ()) -> Path:
+def _improve(ignorant: Judge, runs: list[Run], hints: Sequence[Run] = ()) -> Walk:
     """Learns from a path what pairs look like and walks by it, again and again until the path stays."""
     judge = ignorant
     for _ in range(_ROUNDS):
@@ -63,11 +63,11 @@ def _improve(ignorant: Judge, runs: list[Run], hints: Sequence[Run] = ()) -> Pat
     return judge, runs if judge is not ignorant else likeliest(ignorant, may_be_nowhere=False)
 
 
-def _is_mostly_lost(path: Path) -> bool:
+def _is_mostly_lost(path: Walk) -> bool:
     return lost_lines(path[1]) > len(path[0].source) / 2
 
 
-def _less_lost(one: Path, other: Path) -> Path:
+def _less_lost(one: Walk, other: Walk) -> Walk:
     return other if lost_lines(other[1]) < lost_lines(one[1]) else one
 
 
