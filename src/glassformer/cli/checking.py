@@ -40,6 +40,9 @@ CLEAN_EXAMPLES = """
   glassformer clean train.en train.de --out clean/train
       [dim]makes clean/train.en, clean/train.de and clean/train.dropped.jsonl, by the recommended filters[/dim]
 
+  glassformer clean train.en train.de --out clean/train --realign
+      [dim]a line is missing somewhere: finds where, and pairs the lines after it anew[/dim]
+
   glassformer clean corpus.tmx --languages en,de --out corpus.tsv.gz
 
   glassformer clean train.en train.de --out clean/train --filters duplicate,control,placeholders
@@ -126,13 +129,13 @@ def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> 
 
     console = findings_console()
     show_findings(findings, console)
-    if findings.found_slips:
-        console.print("\nFirst bring the two files into step: no filter can do that.")
-    elif findings.units > (findings.used if findings.left is None else findings.left):
-        trim = ["--trim"] if "no partner" in findings.dropped else []
-        command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *trim])
-        console.print("\nTo go on without them:")
-        console.print(f"  {command}", markup=False)
+    left = findings.used if findings.left is None else findings.left
+    if not findings.found_slips and findings.units == left:
+        return
+    option = ["--realign"] if findings.found_slips else ["--trim"] if "no partner" in findings.dropped else []
+    command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *option])
+    console.print("\nTo pair the lines anew:" if findings.found_slips else "\nTo go on without them:")
+    console.print(f"  {command}", markup=False)
 
 
 def clean(
@@ -152,6 +155,10 @@ def clean(
     languages: Languages = None,
     trim: Annotated[
         bool, typer.Option("--trim", help="Drop the lines at the end of the longer file, which have no partner.")
+    ] = False,
+    realign: Annotated[
+        bool,
+        typer.Option("--realign", help="Pair the lines anew where two files go out of step; drop the lonely ones."),
     ] = False,
     json_: Json = False,
 ) -> None:
@@ -174,6 +181,7 @@ def clean(
             valid=gather(valid) if valid else [],
             test=gather(test) if test else [],
             trim=trim,
+            realign=realign,
             progress=progress,
         )
     written = [str(path) for path in (*destination.paths, destination.dropped)]

@@ -104,6 +104,8 @@ def show_cleaning(findings: Findings, console: Console) -> None:
         console.print(
             f"  {count:,} ({share(count, findings.units)}) dropped: [bold]{escape(reason)}[/bold], {known.help}"
         )
+    for slip in findings.found_slips[:3]:
+        console.print(f"[bold red]CAREFUL[/bold red], the files go out of step: {escape(str(slip))}. Use --realign")
     if findings.flattened:
         console.print(f"  {findings.flattened:,} kept with a space for each line break or tab inside")
 

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from glassformer.data.doctor import Progress, read_held
+from glassformer.data.doctor import Progress, read_held, take_down_slips
 from glassformer.data.filters import chosen_filters
 from glassformer.data.findings import Findings, place_dict
-from glassformer.data.inputs import Choice, Input, languages_of, read_pairs
+from glassformer.data.inputs import Choice, Input, languages_of, meter, read_pairs
 from glassformer.data.lines import count_lines
 from glassformer.data.naming import kind_of, unpacked_name
 from glassformer.data.opening import packing_suffix, shown
+from glassformer.data.realigned import read_realigned
 from glassformer.data.records import Problem, Record
 from glassformer.data.screen import screen
-from glassformer.data.slippage import slips_of
+from glassformer.data.slippage import SlipWatch, slips_of
 from glassformer.data.writing import NewFiles, check_new
 from glassformer.errors import DataError
 
@@ -53,21 +54,25 @@ def clean(
     valid: Sequence[Input] = (),
     test: Sequence[Input] = (),
     trim: bool = False,
+    realign: bool = False,
     progress: Progress | None = None,
 ) -> Findings:
     """Writes the pairs that can be used, and beside them what was dropped and why; inputs stay as they are.
 
-    Lines of two files of different length are refused unless `trim` says to drop those without a partner.
+    Two files of different length are refused unless `trim` says to drop the last lines of the longer one, or `realign`
+    to pair the lines anew where the files go out of step.
     """
     chosen_filters(filters)  # a misspelt one is told before anything is read
     destination = destination_of(out, inputs, languages=languages)
     files = NewFiles([*destination.paths, destination.dropped])
-    if not trim:
+    if not trim and not realign:
         refuse_surplus(inputs)
     held = read_held(valid=valid, test=test, columns=columns, languages=languages)
     findings = Findings()
     findings.languages = languages or languages_of(inputs)
-    records = read_pairs(inputs, columns=columns, languages=languages, progress=progress)
+    watch = SlipWatch([] if realign else inputs)
+    read = read_anew if realign else read_pairs
+    records = watch.passing(read(inputs, columns=columns, languages=languages, progress=progress))
     fitting = flattened(records, destination.kind, findings)
     with files as (*outputs, dropped):
         write = pair_writer(destination.kind, outputs)
@@ -76,7 +81,20 @@ def clean(
                 write(record)
             else:
                 dropped.write(json_line(dropped_dict(record, record.problem, reason)))
+    take_down_slips(watch, findings)
     return findings
+
+
+def read_anew(
+    inputs: Sequence[Input], *, columns: Choice = None, languages: Choice = None, progress: Progress | None = None
+) -> Iterator[Record]:
+    """All records, the lines of aligned files paired anew where those go out of step."""
+    on_read = meter(inputs, progress) if progress else None
+    for one in inputs:
+        if one.kind == "aligned":
+            yield from read_realigned(one, on_read=on_read)
+        else:
+            yield from read_pairs([one], columns=columns, languages=languages)
 
 
 def destination_of(out: str | Path, inputs: Sequence[Input], *, languages: Choice = None) -> Destination:
@@ -124,7 +142,7 @@ def refuse_surplus(inputs: Sequence[Input]) -> None:
             slips = "".join(f"They go out of step: {slip}. " for slip in slips_of(one)[:3])
             raise DataError(
                 f"line {min(counts) + 1:,} of {shown(longer)} has no partner: {source} lines, {target}. {slips}"
-                "Mend the files; `glassformer clean --trim` drops the lines at the end of the longer one."
+                "`glassformer clean --realign` pairs the lines anew; `--trim` only drops the last ones of the longer file."
             )
 
 

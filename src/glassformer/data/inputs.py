@@ -83,7 +83,7 @@ def read_pairs(
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Record]:
     """All records of all inputs, one after another. `progress` hears (packed bytes read, packed bytes in all)."""
-    on_read = _meter(inputs, progress) if progress else None
+    on_read = meter(inputs, progress) if progress else None
     empty = True
     for one in inputs:
         records = _reader(one, columns, languages, on_read)
@@ -96,7 +96,8 @@ def read_pairs(
         raise DataError(f"{', '.join(map(str, inputs))}: no sentence in it.")
 
 
-def _meter(inputs: Sequence[Input], progress: Callable[[int, int], None]) -> Callable[[int], None]:
+def meter(inputs: Sequence[Input], progress: Callable[[int, int], None]) -> Callable[[int], None]:
+    """Turns the sizes of blocks that are read into progress over all inputs."""
     total = sum(check_file(path) for one in inputs for path in one.paths if path != STDIN)
     done = 0
 
