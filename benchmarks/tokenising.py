@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from glassformer import phrasebook
-from glassformer.data.inputs import gather_sides, read_pairs
+from glassformer.data.readers.inputs import gather_sides, read_pairs
 from glassformer.data.token_cache import build_cache
 from glassformer.text import Tokenizer, train_tokenizer
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser import BROWSER, drawn, widths_on_a_phone, without_scripts
 
-from glassformer.data.findings import Findings
-from glassformer.data.held import Held
-from glassformer.data.records import Place, Problem, Record
-from glassformer.data.screen import screen
+from glassformer.data.checks.findings import Findings
+from glassformer.data.checks.held import Held
+from glassformer.data.checks.screen import screen
+from glassformer.data.readers.records import Place, Problem, Record
 from glassformer.explain.data_report import Learning, examination_report, shown_data
 from glassformer.explain.page import render_report
 from glassformer.explain.report import Report

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data import findings as findings_module
-from glassformer.data.cleaning import clean
-from glassformer.data.doctor import examine
-from glassformer.data.filters import FILTERS
-from glassformer.data.findings import STOP, Findings
-from glassformer.data.inputs import gather
-from glassformer.data.oddities import ODDITIES
+from glassformer.data.checks import findings as findings_module
+from glassformer.data.checks.cleaning import clean
+from glassformer.data.checks.doctor import examine
+from glassformer.data.checks.filters import FILTERS
+from glassformer.data.checks.findings import STOP, Findings
+from glassformer.data.checks.oddities import ODDITIES
 from glassformer.data.phrasebook import phrasebook
+from glassformer.data.readers.inputs import gather
 
 Pair = tuple[str, str]
 Lines = dict[str, list[int]]  # kind of defect -> the lines where it is

@@ -17,7 +17,7 @@ import pytest
 
 import glassformer as gf
 from glassformer.data.batches import EncodedPairs, Ragged
-from glassformer.data.inputs import gather_sides, read_pairs
+from glassformer.data.readers.inputs import gather_sides, read_pairs
 from glassformer.evaluate.bleu_tokenizer import usable
 from glassformer.tasks.translation.translator import marks_of
 from glassformer.text import Tokenizer, graphemes, train_tokenizer

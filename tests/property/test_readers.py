@@ -20,11 +20,11 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassformer.data import aligned, gettext, json_lines, tables, tmx
-from glassformer.data.inputs import Input, read_pairs
-from glassformer.data.lines import SEPARATORS, Line, lines_of
-from glassformer.data.opening import blocks_of
-from glassformer.data.records import Problem, Record
+from glassformer.data.readers import aligned, gettext, json_lines, tables, tmx
+from glassformer.data.readers.inputs import Input, read_pairs
+from glassformer.data.readers.lines import SEPARATORS, Line, lines_of
+from glassformer.data.readers.opening import blocks_of
+from glassformer.data.readers.records import Problem, Record
 from glassformer.errors import DataError
 
 FRAGMENTS = [b"\n", b"\r\n", b"\r", b"\t", b" ", b"a", b"word", "ü".encode(), "\u2028".encode(), b"\xc2\x85", b"\x0b"]

@@ -15,8 +15,8 @@ from glassformer.cli.several import several_values
 from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
-    from glassformer.data.findings import Findings
-    from glassformer.data.inputs import Input
+    from glassformer.data.checks.findings import Findings
+    from glassformer.data.readers.inputs import Input
 
 DOCTOR_EXAMPLES = """
 [bold]Examples[/bold]
@@ -86,8 +86,8 @@ def doctor(
 ) -> None:
     """Examine sentences in two languages before training on them. Changes nothing."""
     from glassformer.cli.display import reading
-    from glassformer.data.doctor import examine
-    from glassformer.data.inputs import gather
+    from glassformer.data.checks.doctor import examine
+    from glassformer.data.readers.inputs import gather
 
     inputs = gather(files)
     chosen, named = two("--columns", columns), two("--languages", languages)
@@ -115,7 +115,7 @@ def doctor(
 
 def write_page(findings: Findings, inputs: Sequence[Input], path: Path) -> None:
     """The examination as a page, whole or not at all."""
-    from glassformer.data.writing import NewFiles
+    from glassformer.data.checks.writing import NewFiles
     from glassformer.explain.data_report import examination_report
     from glassformer.explain.page import render_report
 
@@ -164,9 +164,9 @@ def clean(
 ) -> None:
     """Write the pairs worth training on to new files, and beside them what was dropped and why."""
     from glassformer.cli.display import reading
-    from glassformer.data.cleaning import clean as clean_corpus
-    from glassformer.data.cleaning import destination_of
-    from glassformer.data.inputs import gather
+    from glassformer.data.checks.cleaning import clean as clean_corpus
+    from glassformer.data.checks.cleaning import destination_of
+    from glassformer.data.readers.inputs import gather
 
     inputs = gather(files)
     chosen, named = two("--columns", columns), two("--languages", languages)
@@ -217,7 +217,7 @@ def given_options(
 
 def suggested_output(inputs: Sequence[Input]) -> str:
     """A name for the clean corpus, beside the first input."""
-    from glassformer.data.naming import unpacked_name
+    from glassformer.data.readers.naming import unpacked_name
 
     path = inputs[0].paths[0]
     stem = Path(unpacked_name(path)).stem if str(path) != "-" else "corpus"

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from glassformer.data.blocks import SIDES
-from glassformer.data.filters import FILTERS
-from glassformer.data.findings import DROP, NOTE, STOP, Example, Finding, Findings
-from glassformer.data.printable import printable, shortened
+from glassformer.data.checks.blocks import SIDES
+from glassformer.data.checks.filters import FILTERS
+from glassformer.data.checks.findings import DROP, NOTE, STOP, Example, Finding, Findings
+from glassformer.data.checks.printable import printable, shortened
 
 SHOWN_EXAMPLES = 3
 HEADINGS = {

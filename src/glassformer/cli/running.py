@@ -116,7 +116,7 @@ def sentence_chunks(texts: list[str] | None, path: Path | None) -> Iterator[list
 
 
 def file_blocks(path: Path) -> Iterator[list[str]]:
-    from glassformer.data.texts import texts_of
+    from glassformer.data.readers.texts import texts_of
 
     lines = texts_of(path)
     while block := list(islice(lines, CHUNK)):

@@ -49,7 +49,7 @@ def train(
     normalization: Annotated[str, typer.Option()] = "NFC",
 ) -> None:
     """Learn a vocabulary from text files."""
-    from glassformer.data.texts import texts_of
+    from glassformer.data.readers.texts import texts_of
     from glassformer.text import train_tokenizer
 
     check_new_file(out)

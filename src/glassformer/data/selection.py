@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.folding import folded
-from glassformer.data.records import Record
+from glassformer.data.checks.folding import folded
+from glassformer.data.readers.records import Record
 
 LEFT_OUT, TRAIN, HELD = 0, 1, 2
 USUAL_SHARE, USUAL_MOST = 0.02, 1000  # of the sentences, where nobody said how many to hold out

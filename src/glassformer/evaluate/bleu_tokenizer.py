@@ -13,7 +13,7 @@ from functools import cache
 
 from sacrebleu.metrics.bleu import BLEU
 
-from glassformer.data.scripts import WITHOUT_SPACES, letters_by_script
+from glassformer.data.checks.scripts import WITHOUT_SPACES, letters_by_script
 
 _USUAL = "13a"
 _JAPANESE, _KOREAN = "ja", "ko"

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.blocks import SIDES
-from glassformer.data.filters import FILTERS, LONGEST, chosen_filters
-from glassformer.data.findings import Example, Finding, Findings
-from glassformer.data.opening import shown
-from glassformer.data.printable import printable, shortened
-from glassformer.data.ratios import MIDDLE, STEPS
+from glassformer.data.checks.blocks import SIDES
+from glassformer.data.checks.filters import FILTERS, LONGEST, chosen_filters
+from glassformer.data.checks.findings import Example, Finding, Findings
+from glassformer.data.checks.printable import printable, shortened
+from glassformer.data.checks.ratios import MIDDLE, STEPS
+from glassformer.data.readers.opening import shown
 from glassformer.explain.report import (
     Report,
     ShownData,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.aligned import read_aligned
-from glassformer.data.records import Record
+from glassformer.data.readers.aligned import read_aligned
+from glassformer.data.readers.records import Record
 
 Read = Callable[[bytes, bytes], list[Record]]
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from glassformer.data.cleaning import clean, destination_of
-from glassformer.data.inputs import gather
-from glassformer.data.writing import NewFiles
+from glassformer.data.checks.cleaning import clean, destination_of
+from glassformer.data.checks.writing import NewFiles
+from glassformer.data.readers.inputs import gather
 from glassformer.errors import DataError, SettingsError
 
 PAIRS = [

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from glassformer.data.blocks import Block
-from glassformer.data.filters import FILTERS, chosen_filters
-from glassformer.data.held import Held
-from glassformer.data.mojibake import mojibake_in
+from glassformer.data.checks.blocks import Block
+from glassformer.data.checks.filters import FILTERS, chosen_filters
+from glassformer.data.checks.held import Held
+from glassformer.data.checks.mojibake import mojibake_in
+from glassformer.data.checks.placeholders import difference
+from glassformer.data.checks.profile import FEWEST, Profile, learn
 from glassformer.data.phrasebook import phrasebook
-from glassformer.data.placeholders import difference
-from glassformer.data.profile import FEWEST, Profile, learn
-from glassformer.data.records import Place, Record
+from glassformer.data.readers.records import Place, Record
 from glassformer.errors import SettingsError
 
 Pairs = Sequence[tuple[str, str]]

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from glassformer.data.findings import DROP, EXAMPLES, NOTE, STOP, Findings
-from glassformer.data.held import Held
-from glassformer.data.printable import printable, shortened
-from glassformer.data.records import Place, Problem, Record
-from glassformer.data.screen import screen
+from glassformer.data.checks.findings import DROP, EXAMPLES, NOTE, STOP, Findings
+from glassformer.data.checks.held import Held
+from glassformer.data.checks.printable import printable, shortened
+from glassformer.data.checks.screen import screen
+from glassformer.data.readers.records import Place, Problem, Record
 from glassformer.errors import SettingsError
 
 

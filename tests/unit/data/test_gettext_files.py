@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.gettext import read_po
-from glassformer.data.records import Record
+from glassformer.data.readers.gettext import read_po
+from glassformer.data.readers.records import Record
 from glassformer.errors import DataError
 
 Read = Callable[[str | bytes], list[Record]]

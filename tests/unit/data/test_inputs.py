@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
+from glassformer.data.readers.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
 from glassformer.errors import DataError
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.json_lines import read_json_lines
-from glassformer.data.records import Record
+from glassformer.data.readers.json_lines import read_json_lines
+from glassformer.data.readers.records import Record
 from glassformer.errors import DataError
 
 Read = Callable[..., list[Record]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.lines import MAX_LINE, Line, count_lines, lines_of
+from glassformer.data.readers.lines import MAX_LINE, Line, count_lines, lines_of
 from glassformer.errors import DataError
 
 FILE = Path("corpus.en")

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from glassformer.data.inputs import gather, read_pairs
-from glassformer.data.records import Record
+from glassformer.data.readers.inputs import gather, read_pairs
+from glassformer.data.readers.records import Record
 from glassformer.errors import DataError
 
 GOOD = b"Hello there\tHallo du\n"

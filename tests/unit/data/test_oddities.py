@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.data.blocks import Block
-from glassformer.data.oddities import ODDITIES, found_in
+from glassformer.data.checks.blocks import Block
+from glassformer.data.checks.oddities import ODDITIES, found_in
 
 
 def odd(text: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from glassformer.data.opening import STDIN, blocks_of, check_file, shown
+from glassformer.data.readers.opening import STDIN, blocks_of, check_file, shown
 from glassformer.errors import DataError
 
 CONTENT = random.Random(3).randbytes(40_000) * 30

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from glassformer.data.findings import Findings
-from glassformer.data.ratios import MIDDLE, STEPS, Ratios
-from glassformer.data.records import Place, Record
-from glassformer.data.screen import screen
+from glassformer.data.checks.findings import Findings
+from glassformer.data.checks.ratios import MIDDLE, STEPS, Ratios
+from glassformer.data.checks.screen import screen
+from glassformer.data.readers.records import Place, Record
 
 
 def test_doublings_are_equally_far_apart_and_the_ends_hold_all_beyond() -> None:

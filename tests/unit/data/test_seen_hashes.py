@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glassformer.data.seen import SeenHashes, hashes_of, is_in
+from glassformer.data.checks.seen import SeenHashes, hashes_of, is_in
 
 
 def array(*values: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from glassformer.data.records import Place, Record
+from glassformer.data.readers.records import Place, Record
 from glassformer.data.selection import HELD, TRAIN, HoldOut, Parts, select
 
 

@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from glassformer.data.checks.sketches import SKETCH_BYTES, Floats, Side, sketch
+from glassformer.data.checks.slip import Slip, SlipFeatures, find_slips, realign
+from glassformer.data.checks.slip_evidence import prior
+from glassformer.data.checks.slip_path import Judge, Run, likeliest
 from glassformer.data.phrasebook import phrasebook
-from glassformer.data.sketches import SKETCH_BYTES, Floats, Side, sketch
-from glassformer.data.slip import Slip, SlipFeatures, find_slips, realign
-from glassformer.data.slip_evidence import prior
-from glassformer.data.slip_path import Judge, Run, likeliest
 
 Sides = tuple[list[str], list[str]]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.records import Record
-from glassformer.data.tables import read_csv, read_tsv
+from glassformer.data.readers.records import Record
+from glassformer.data.readers.tables import read_csv, read_tsv
 from glassformer.errors import DataError
 
 Read = Callable[..., list[Record]]

@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
-from glassformer.data import tmx
-from glassformer.data.records import Record
+from glassformer.data.readers import tmx
+from glassformer.data.readers.records import Record
 from glassformer.errors import DataError
 
 Read = Callable[..., list[Record]]

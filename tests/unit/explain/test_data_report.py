@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.data.findings import Findings
-from glassformer.data.held import Held
-from glassformer.data.ratios import MIDDLE
-from glassformer.data.records import Place, Problem, Record
-from glassformer.data.screen import screen
+from glassformer.data.checks.findings import Findings
+from glassformer.data.checks.held import Held
+from glassformer.data.checks.ratios import MIDDLE
+from glassformer.data.checks.screen import screen
+from glassformer.data.readers.records import Place, Problem, Record
 from glassformer.explain.data_report import (
     BARS,
     WIDEST,

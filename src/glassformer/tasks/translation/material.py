@@ -10,19 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from glassformer.data.cleaning import refuse_surplus
+from glassformer.data.checks.cleaning import refuse_surplus
+from glassformer.data.checks.doctor import take_down_slips
+from glassformer.data.checks.findings import Findings
+from glassformer.data.checks.held import Held as HeldHashes
+from glassformer.data.checks.screen import Verdict, screen
+from glassformer.data.checks.slippage import SlipWatch
 from glassformer.data.corpora import corpus_card, corpus_pairs
-from glassformer.data.doctor import take_down_slips
-from glassformer.data.findings import Findings
-from glassformer.data.held import Held as HeldHashes
-from glassformer.data.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
-from glassformer.data.languages import pair_in_name
-from glassformer.data.naming import language_of, unpacked_name
 from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
-from glassformer.data.screen import Verdict, screen
+from glassformer.data.readers.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
+from glassformer.data.readers.languages import pair_in_name
+from glassformer.data.readers.naming import language_of, unpacked_name
 from glassformer.data.selection import HELD, TRAIN, HoldOut, chosen, select
 from glassformer.data.settings import DataSettings
-from glassformer.data.slippage import SlipWatch
 from glassformer.errors import DataError, SettingsError
 
 CHECKED = 200_000  # pairs that the checks before a training look at; doctor looks at all

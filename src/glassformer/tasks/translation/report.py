@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from glassformer.data.findings import Findings
+from glassformer.data.checks.findings import Findings
 from glassformer.data.phrasebook import Phrase
 from glassformer.data.settings import DataSettings
 from glassformer.data.token_cache import TokenCache

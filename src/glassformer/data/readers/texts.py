@@ -1,0 +1,21 @@
+"""The lines of text files as they are, blank ones too: for what must give one line out for each line in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from glassformer.data.readers.lines import lines_of
+from glassformer.data.readers.opening import blocks_of, check_file
+from glassformer.data.readers.sentences import UNUSABLE
+from glassformer.errors import DataError
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """Every line of a file, plain or packed. One that cannot be read is an error that names its place."""
+    check_file(path)
+    for text, _, oddities in lines_of(blocks_of(path), path):
+        for odd in oddities:
+            if odd.kind in UNUSABLE:
+                raise DataError(f"{odd}. Mend the line, or save the file as UTF-8, for instance with iconv.")
+        yield text
