@@ -6,9 +6,12 @@ shared by all tests that only read it; `command` the command line inside this pr
 
 from __future__ import annotations
 
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is loaded; several workers would fight over the cores
+
 import functools
 import io
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +23,8 @@ from typing import Any
 import pytest
 import torch
 import typer.main
+
+from glassformer.train import plan
 
 torch.set_num_threads(1)
 
@@ -36,6 +41,11 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _short_forecasts() -> None:
+    plan.PATIENCE = 0.0  # a few steps are timed, not seconds of them
 
 
 @pytest.fixture

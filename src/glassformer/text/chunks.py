@@ -65,8 +65,9 @@ class ChunkEncoder:
     def _stands_alone(self, chunk: str) -> bool:
         """Not so an empty one (from a doubled space) and one with another kind of white space."""
         bare = chunk[1:] if chunk[:1] == " " else chunk
-        spaced = any(map(str.isspace, bare)) or any(map(str.isspace, self._normalize(bare)))
-        return bool(bare) and not spaced
+        if bare.isascii():
+            return bare.isprintable() and bool(bare)  # no white space but the plain space is left to fear
+        return not any(map(str.isspace, bare)) and not any(map(str.isspace, self._normalize(bare)))
 
     def _row(self, chunks: Sequence[str], text: str) -> bytes:
         """The ids of one text as bytes, 4 for each."""

@@ -25,6 +25,7 @@ from glassformer.train.optimiser import make_optimiser
 from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Loss, autocast_for, train_step
 
+PATIENCE = 2.0  # seconds of steps that are timed
 WARM_UP = 3  # steps: the first ones also fetch memory and choose kernels
 PER_PARAMETER = 16  # bytes: weight, gradient and the optimiser's two memories in float32
 PER_PARAMETER_SAVED = 12  # bytes: a checkpoint is packed in memory before it is written
@@ -110,7 +111,7 @@ def forecast(
     validation: Callable[[M], Any],
     closing_validations: float = 0.0,
     done: int = 0,
-    patience: float = 2.0,
+    patience: float | None = None,
 ) -> Forecast:
     """Trains a copy of `model` for about `patience` seconds and reckons from there what comes after `done` steps.
 
@@ -118,6 +119,7 @@ def forecast(
     validations.
     """
     twin = copy.deepcopy(model)
+    patience = PATIENCE if patience is None else patience
     step_seconds = time_steps(twin, pairs, settings, loss=loss(twin), patience=patience)
     twin.eval()
     validation_seconds = timed(lambda: validation(twin))
