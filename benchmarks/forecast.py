@@ -3,8 +3,8 @@
     python benchmarks/forecast.py train.en train.de --set model.size=tiny --set train.epochs=2
     python benchmarks/forecast.py --corpus phrasebook --set train.epochs=1
 
-Files are given as `glassformer train` takes them (two aligned files, or --pairs FILE, or --corpus NAME). The forecast is
-made in one process; then the training runs in another, and its clock starts with its first step.
+Files are given as `glassformer train` takes them (two aligned files, or --pairs FILE, or --corpus NAME). The forecast
+is made in one process; then the training runs in another, and its clock starts with its first step.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # a training in an earlier test may have taken all cores
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -300,3 +300,16 @@ def test_the_checkpoint_translates_meanwhile(recipe: dict[str, Any], halted: Pat
     assert translator.origin == "checkpoint at step 4"
     assert isinstance(translator.translate("the dog has me."), str)
     assert recipe["decode"]["beam"] == translator.recipe.decode.beam
+
+
+def test_a_finished_run_notices_that_its_files_have_changed(toy: Any, tmp_path: Path) -> None:
+    recipe = toy.recipe(train={"steps": 2, "valid_every": 2})
+    gf.train_translator(recipe, tmp_path / "run")
+    assert gf.train_translator(recipe, tmp_path / "run").stopped == "finished before"
+    source = Path(recipe["data"]["source"])
+    content = source.read_text(encoding="utf-8")
+    source.write_text(content.replace("dog", "cow"), encoding="utf-8")
+    with pytest.raises(RunError, match="the files to learn from have changed"):
+        gf.train_translator(recipe, tmp_path / "run")
+    source.unlink()
+    assert gf.train_translator(recipe, tmp_path / "run").stopped == "finished before"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from glassformer.data.settings import DataSettings
 from glassformer.errors import DataError, SettingsError
 
 CHECKED = 200_000  # pairs that the checks before a training look at; doctor looks at all
+FILES = "files"  # the fingerprint of the raw files, beside those of the sentences
 REPORTED = 1000  # sentences that the report of a run is measured on, at most
 
 Pair = tuple[str, str]
@@ -159,10 +161,8 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
         listener.on_stage(
             f"{len(held.sources):,} pairs are held out for validation, {int((parts == TRAIN).sum()):,} learnt from"
         )
-    marks = {
-        "train": settings_digest(fingerprint(inputs), data, hold_out, pairs_fingerprint(held.pairs())),
-        "valid": pairs_fingerprint(held.pairs()),
-    }
+    files, valid = fingerprint(inputs), pairs_fingerprint(held.pairs())
+    marks = {"train": settings_digest(files, data, hold_out, valid), "valid": valid, FILES: files}
     return Material(lambda: chosen(read(), parts, TRAIN), held, marks, findings=findings)
 
 
@@ -171,6 +171,15 @@ def settings_digest(files: str, data: DataSettings, hold_out: HoldOut | None, he
     decided: list[Any] = [files, data.columns, data.languages, data.filters, held if data.filters else ""]
     decided.append(None if hold_out is None else asdict(hold_out))
     return hashlib.sha256(json.dumps(decided).encode()).hexdigest()
+
+
+def changed_files(data: DataSettings, begun: Mapping[str, str]) -> list[str]:
+    """Whether the files to learn from are others than when a run was begun; files that are gone tell nothing."""
+    if data.corpus is None and FILES in begun:
+        with suppress(DataError):
+            if fingerprint(training_inputs(data)) != begun[FILES]:
+                return ["the files to learn from have changed"]
+    return []
 
 
 def training_inputs(data: DataSettings) -> list[Input]:

@@ -18,7 +18,7 @@ from glassformer.errors import RunError, SettingsError
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
 from glassformer.tasks.translation.alignment import best_alignment_head
-from glassformer.tasks.translation.material import Material
+from glassformer.tasks.translation.material import Material, changed_files
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, prepare
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
@@ -43,7 +43,8 @@ def train_translator(
     with run.lock():
         if run.exists and run.finished:
             then = read_recipe(run)
-            refuse_changes(run, changed_settings(still_open_as(then, recipe), then))
+            changed = changed_settings(still_open_as(then, recipe), then)
+            refuse_changes(run, [*changed, *changed_files(recipe.data, run.about().get("data", {}))])
             watcher.on_stage(
                 f"{run.path} is finished already; nothing to do. For another training choose another --out."
             )
@@ -147,7 +148,7 @@ def _value(settings: Any, name: str) -> Any:
 
 def changed_data(run: RunFolder, data: Mapping[str, str]) -> list[str]:
     begun = run.about().get("data", {})
-    changed = [part for part, fingerprint in data.items() if begun.get(part) != fingerprint]
+    changed = [part for part in ("train", "valid") if begun.get(part) != data[part]]
     return [f"the {part} sentences have changed" for part in changed]
 
 
