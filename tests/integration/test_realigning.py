@@ -61,7 +61,7 @@ def test_files_in_step_stay_as_they_are(
     assert [out.with_name(f"b.{side}").read_bytes() for side in ("en", "de")] == [path.read_bytes() for path in paths]
 
 
-def test_clean_and_train_warn_of_a_slip_that_no_count_shows(
+def test_clean_warns_and_train_refuses_a_slip_that_no_count_shows(
     tmp_path: Path, command: Callable[..., Any], pairs: list[tuple[str, str]]
 ) -> None:
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
@@ -72,4 +72,6 @@ def test_clean_and_train_warn_of_a_slip_that_no_count_shows(
     assert "--realign" in outcome.out + outcome.err
     small = ["--set", "model.size=nano", "--set", "train.steps=1", "--set", "train.valid_sentences=2"]
     trained = command("train", "--source", paths[0], "--target", paths[1], "--forecast", *small)
-    assert "CAREFUL" in trained.err
+    assert trained.code == 2
+    assert "go out of step" in trained.err
+    assert "clean --realign" in trained.err

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from glassformer.cli.checking import two
 from glassformer.cli.outputs import check_new_file
 from glassformer.errors import DataError
 
@@ -150,6 +151,9 @@ def evaluate(
         list[str] | None, typer.Argument(help="Source and reference file, or one with both (.tsv, .csv, .jsonl, ...).")
     ] = None,
     corpus: Annotated[str | None, typer.Option(help="Instead: the test part of a named corpus.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Tables: the two columns, by name or number (from 1).")
+    ] = None,
     beam: Beam = None,
     output: Annotated[Path | None, typer.Option(help="Also write the translations to this new file.")] = None,
     json_: Json = False,
@@ -159,7 +163,8 @@ def evaluate(
     if output is not None:
         check_new_file(output)
     translator = load_noting(run, device)
-    held = evaluation_set(files or [], corpus, translator.recipe.data)
+    data = translator.recipe.data.model_copy(update={"columns": two("--columns", columns)})
+    held = evaluation_set(files or [], corpus, data)
 
     from glassformer.cli.display import counting
 
@@ -186,7 +191,7 @@ def evaluation_set(files: list[str], corpus: str | None, data: DataSettings) -> 
 
     with StageDisplay() as display:
         if corpus is None:
-            return read_questions(files, display, data=data)
+            return read_questions(files, data, display)
         if files:
             raise DataError(f"Got --corpus {corpus} and files; give one of them.")
         return Held.of(corpus_pairs(corpus, size=data.corpus_size, progress=display.on_count).test)

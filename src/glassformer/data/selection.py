@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from glassformer.data.checks.folding import folded
 from glassformer.data.readers.records import Record
+from glassformer.errors import DataError
 
 LEFT_OUT, TRAIN, HELD = 0, 1, 2
 USUAL_SHARE, USUAL_MOST = 0.02, 1000  # of the sentences, where nobody said how many to hold out
+CHANGED = "The files were changed while they were read. Start again when nobody writes to them."
 
 Parts = NDArray[np.uint8]
 
@@ -26,10 +28,10 @@ class HoldOut:
     seed: int
     share: float | None = None
 
-    def limit(self, pairs: int) -> int:
-        """Sentences whose number is below this are held out."""
+    def wanted(self, pairs: int) -> int:
+        """How many of so many pairs to hold out."""
         share = min(USUAL_SHARE, USUAL_MOST / max(1, pairs)) if self.share is None else self.share
-        return round(share * 2**32)
+        return max(1, round(share * pairs))
 
     def number(self, source: str) -> int:
         """0 to 2**32 by a hash of the sentence itself: a repeated one, also in other case, stays on one side."""
@@ -47,13 +49,32 @@ def select(screened: Iterable[tuple[Record, str | None]], hold_out: HoldOut | No
     parts: Parts = np.frombuffer(used, dtype=np.uint8).copy()
     if hold_out is not None and parts.any():
         places = np.frombuffer(numbers, dtype=np.uint32)
-        limit = max(hold_out.limit(int(parts.sum())), int(places.min()) + 1)
-        parts[(places < limit) & (parts == TRAIN)] = HELD
+        held = held_numbers(places[parts == TRAIN], hold_out.wanted(int(parts.sum())))
+        parts[np.isin(places, held) & (parts == TRAIN)] = HELD
     return parts
 
 
+def held_numbers(numbers: NDArray[np.uint32], wanted: int) -> list[int]:
+    """The smallest numbers, as many as fit: one that many pairs share (a repeated sentence) may be too many."""
+    held: list[int] = []
+    values, counts = np.unique(numbers, return_counts=True)
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        if count <= wanted:
+            held.append(value)
+            wanted -= count
+        if not wanted:
+            break
+    return held or [int(values[counts.argmin()])]
+
+
 def chosen(records: Iterable[Record], parts: Parts, part: int) -> Iterator[tuple[str, str]]:
-    """The sentences of one part, in a stream."""
-    for record, found in zip(records, parts, strict=True):
+    """The sentences of one part, in a stream. Another number of units than before is an error."""
+    told = iter(parts.tobytes())  # a byte a unit, not an object
+    for record in records:
+        found = next(told, None)
+        if found is None:
+            raise DataError(CHANGED)
         if found == part:
             yield record.source, record.target
+    if next(told, None) is not None:
+        raise DataError(CHANGED)

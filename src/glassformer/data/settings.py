@@ -60,6 +60,9 @@ class DataSettings(Settings):
     def _one_kind(self) -> DataSettings:
         if self.corpus is not None and (self.source or self.target or self.pairs):
             raise ValueError("give either files (source and target, pairs) or corpus, not both")
+        useless = [name for name in ("valid", "filters", "columns") if getattr(self, name)]
+        if self.corpus is not None and useless:
+            raise ValueError(f"a named corpus has parts of its own: {', '.join(useless)} cannot be given with it")
         if bool(self.source) != bool(self.target):
             raise ValueError(f"{'target' if self.source else 'source'} is missing: both sides are needed")
         share = self.valid_share

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ SHARD = 16_384  # pairs
 POOL = 16  # shards in memory at a time: 262,144 pairs are enough to find sentences of like length
 FORMAT = 1
 CARD, LOCK, SHARDS = "cache.json", ".lock", "shard-*.safetensors"
+NAME = re.compile(r"[0-9a-f]{32}")  # of a cache's folder
 UNUSED_DAYS = 30
 
 Pair = tuple[str, str]
@@ -77,9 +79,9 @@ class TokenCache:
 
 
 def cache_folder() -> Path:
-    """Where caches live: $GLASSFORMER_CACHE, or the user's cache folder."""
+    """Where caches live: below $GLASSFORMER_CACHE, or the user's cache folder. Nothing else is in it."""
     own, shared = os.environ.get("GLASSFORMER_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "glassformer"
+    return (Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "glassformer") / "tokens"
 
 
 def build_cache(
@@ -99,18 +101,32 @@ def build_cache(
     with held(folder, on_wait=on_wait):
         if read_card(folder) is not None:
             return
-        kept = left_out = count = 0
-        with ThreadPoolExecutor(max_workers=1) as worker:
-            work = (
-                worker.submit(make_shard, shard_path(folder, number), shard, source, target, most)
-                for number, shard in enumerate(shards_of(pairs))
-            )
-            for done in one_ahead(work):
-                used, unused = done.result()
-                kept, left_out, count = kept + used, left_out + unused, count + 1
-                if progress is not None:
-                    progress(kept + left_out)
-        write_whole(folder / CARD, {"format": FORMAT, "pairs": kept, "left_out": left_out, "shards": count})
+        try:
+            sizes = list(make_shards(folder, pairs, source, target, most, progress))
+        except DataError:  # the sentences are not what they seemed: nothing of them may stay
+            for shard in folder.glob(SHARDS):
+                shard.unlink()
+            raise
+        kept, left_out = (sum(size[i] for size in sizes) for i in (0, 1))
+        write_whole(folder / CARD, {"format": FORMAT, "pairs": kept, "left_out": left_out, "shards": len(sizes)})
+
+
+def make_shards(
+    folder: Path, pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer, most: int, progress: Progress | None
+) -> Iterator[tuple[int, int]]:
+    """Of each shard in turn how many pairs are in it and how many stayed out."""
+    done = 0
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        work = (
+            worker.submit(make_shard, shard_path(folder, number), shard, source, target, most)
+            for number, shard in enumerate(shards_of(pairs))
+        )
+        for made in one_ahead(work):
+            size = made.result()
+            done += sum(size)
+            if progress is not None:
+                progress(done)
+            yield size
 
 
 def one_ahead(items: Iterator[Any]) -> Iterator[Any]:
@@ -142,9 +158,21 @@ def make_shard(path: Path, pairs: list[Pair], source: Tokenizer, target: Tokeniz
         tensors[f"{name}.ids"] = flat[np.repeat(keep, side)].astype(dtype)
         tensors[f"{name}.lengths"] = side[keep].astype(np.int32)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    save_file(tensors, temporary)
-    temporary.replace(path)
+    with told_as_data_error(path):
+        save_file(tensors, temporary)
+        temporary.replace(path)
     return int(keep.sum()), int((~keep).sum())
+
+
+@contextmanager
+def told_as_data_error(path: Path) -> Iterator[None]:
+    """A disk that is full or fails is told with what to do."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        raise DataError(
+            f"{path}: cannot be written ({error}). Make room, or set GLASSFORMER_CACHE to a folder on another disk."
+        ) from None
 
 
 def read_shard(path: Path) -> tuple[Ragged, Ragged]:
@@ -177,8 +205,9 @@ def read_card(folder: Path) -> dict[str, Any] | None:
 def write_whole(path: Path, content: Any) -> None:
     """A JSON file that is whole or not there."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-    temporary.replace(path)
+    with told_as_data_error(path):
+        temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        temporary.replace(path)
 
 
 @contextmanager
@@ -202,12 +231,16 @@ def held(folder: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator
 
 
 def sweep(root: Path, *, now: float | None = None) -> list[Path]:
-    """Removes caches that nobody has used for 30 days; returns what went."""
+    """Removes caches of ours that nobody has used for 30 days and nobody is building; returns what went."""
     oldest = (time.time() if now is None else now) - UNUSED_DAYS * 86_400
-    gone = []
-    for folder in root.glob("*"):
-        times = [path.stat().st_mtime for path in folder.rglob("*") if path.is_file()]
-        if folder.is_dir() and times and max(times) < oldest:
+    ours = [path for path in root.glob("*") if NAME.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
+    return [folder for folder in ours if (folder / LOCK).exists() and _removed(folder, oldest)]
+
+
+def _removed(folder: Path, oldest: float) -> bool:
+    with suppress(OSError), (folder / LOCK).open("a") as lock:  # a file may go while we look
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if max(path.stat().st_mtime for path in folder.iterdir() if path.name != LOCK) < oldest:
             shutil.rmtree(folder, ignore_errors=True)
-            gone.append(folder)
-    return gone
+            return True
+    return False

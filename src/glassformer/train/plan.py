@@ -25,6 +25,7 @@ from glassformer.train.optimiser import make_optimiser
 from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Loss, autocast_for, train_step
 
+CGROUP = Path("/sys/fs/cgroup")
 PATIENCE = 2.0  # seconds of steps that are timed
 WARM_UP = 3  # steps: the first ones also fetch memory and choose kernels
 PER_PARAMETER = 16  # bytes: weight, gradient and the optimiser's two memories in float32
@@ -90,10 +91,11 @@ def _meminfo(name: str) -> int | None:
 def _cgroup_left() -> int | None:
     """What a container's limit leaves."""
     try:
-        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text().strip() for name in ("max", "current"))
+        limit, used, stat = (CGROUP.joinpath(f"memory.{name}").read_text() for name in ("max", "current", "stat"))
     except OSError:
         return None
-    return None if limit == "max" else max(0, int(limit) - int(used))
+    cached = dict(line.split() for line in stat.splitlines()).get("inactive_file", "0")  # let go when it is needed
+    return None if limit.strip() == "max" else max(0, int(limit) - int(used) + int(cached))
 
 
 def peak_memory() -> int:

@@ -163,19 +163,35 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_advice(tmp_path: Path)
 def test_where_the_cache_lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GLASSFORMER_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "glassformer"
+    assert cache_folder() == tmp_path / "glassformer" / "tokens"
     monkeypatch.setenv("GLASSFORMER_CACHE", str(tmp_path / "own"))
-    assert cache_folder() == tmp_path / "own"
+    assert cache_folder() == tmp_path / "own" / "tokens"
 
 
-def test_sweeping_takes_only_what_nobody_used_for_a_month(tmp_path: Path, tokenizer: Tokenizer) -> None:
-    for name in ("old", "new"):
-        built(tmp_path / name / "tokens", tokenizer)
+def test_sweeping_takes_only_caches_that_nobody_used_for_a_month(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    old, new, building = (tmp_path / (letter * 32) for letter in "abc")
+    for folder in (old, new, building):
+        built(folder, tokenizer)
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "a.txt").write_text("years of work")
     month = time.time() - 40 * 86_400
-    for path in (tmp_path / "old").rglob("*"):
-        os.utime(path, (month, month))
-    assert sweep(tmp_path) == [tmp_path / "old"]
-    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    for folder in (old, building, other):
+        for path in folder.rglob("*"):
+            os.utime(path, (month, month))
+    with held(building):
+        assert sweep(tmp_path) == [old]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, building.name, "thesis"]
+
+
+def test_sentences_that_prove_wrong_at_the_end_leave_no_shard(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    def wrong() -> object:
+        yield from PAIRS
+        raise DataError("changed")
+
+    with pytest.raises(DataError, match="changed"):
+        build_cache(tmp_path, wrong(), tokenizer, tokenizer, most=100)  # type: ignore[arg-type]
+    assert not list(tmp_path.glob("shard-*"))
 
 
 def test_a_damaged_card_counts_as_none(tmp_path: Path, tokenizer: Tokenizer) -> None:

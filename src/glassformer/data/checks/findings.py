@@ -23,7 +23,7 @@ from glassformer.data.checks.slippage import FoundSlip
 from glassformer.data.readers.records import Place, Problem, Record
 
 EXAMPLES = 5  # of each kind
-STOP, DROP, NOTE = "stop", "drop", "note"  # training refuses; the pair is not used; for information
+STOP, DROP, NOTE = "stop", "drop", "note"  # to be mended before training; the pair is not used; for information
 UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax"}
 UNREADABLE_SHARE = 0.01  # more than this and the file is probably not what it is taken for
 _HARMLESS = {"header", "obsolete", "plural"}  # no sentences, and none the worse for it

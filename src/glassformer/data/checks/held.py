@@ -55,6 +55,11 @@ class Held:
 
     parts: list[HeldPart] = field(default_factory=list)
 
+    def meet(self, block: Block) -> None:
+        """Takes down which held-out sentences stand in `block`."""
+        for part in self.parts:
+            part.meet(block)
+
     def add(self, name: str, records: Iterable[Record]) -> HeldPart:
         """Reads a held-out part to its end; what cannot be used is counted."""
         sources: list[str] = []

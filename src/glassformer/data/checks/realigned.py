@@ -21,15 +21,16 @@ def read_realigned(one: Input, *, on_read: Callable[[int], None] | None = None) 
 
     Lines without a partner are told as such, and so are those so near to a slip that their partner is not sure.
     """
-    slips = [found.slip for found in slips_of(one)]
+    counts = [count_lines(path) for path in one.paths]
+    slips = [found.slip for found in slips_of(one)] if any(counts) else []
     lefts, rights = (enumerate(lines_of(blocks_of(path, on_read=on_read), path), 1) for path in one.paths)
     names = shown(one.paths[0]), shown(one.paths[1])
-    pairing = realign(slips, *(count_lines(path) for path in one.paths))
+    pairing = realign(slips, *counts)
     source = target = 0
     for together, others in pairing.together:
         yield from _alone(islice(lefts, together.start - source), names[0], left=True)
         yield from _alone(islice(rights, others.start - target), names[1], left=False)
-        both = zip(islice(lefts, len(together)), islice(rights, len(together)), strict=True)
+        both = zip(islice(lefts, len(together)), islice(rights, len(together)), strict=False)
         for (number, left), (other, right) in both:
             record = _pair(left, Place(names[0], number, left[1]), right, Place(names[1], other, right[1]))
             yield _doubted(record) if record.problem is None and _is_doubtful(number, slips) else record

@@ -18,6 +18,7 @@ from glassformer.data.checks.seen import SeenHashes
 from glassformer.data.readers.records import Problem, Record
 
 ROWS = 2048  # judged together
+UNITS_PER_PAIR = 5  # looked at for each pair to learn from, at most
 
 Verdict = tuple[Record, str | None]
 
@@ -57,6 +58,8 @@ def _screened(
         if examiner is not None and examined < examine:
             examiner.examine(block, usable)
             examined += len(block)
+        else:
+            held.meet(block)  # what stands in the held-out sentences is looked for to the end
         _drop(usable, block, checks, findings)
         for record in rows:
             reason = None if record.problem is None else record.problem.kind
@@ -67,7 +70,7 @@ def _screened(
 def _first_usable(records: Iterator[Record], wanted: int) -> list[Record]:
     """All records up to the one that completes this many usable ones."""
     taken: list[Record] = []
-    for record in records:
+    for record in islice(records, UNITS_PER_PAIR * wanted):  # so that a file of unusable ones does not fill the memory
         taken.append(record)
         wanted -= record.problem is None
         if not wanted:

@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from glassformer import __version__
 from glassformer.data.checks.cleaning import refuse_surplus
 from glassformer.data.checks.doctor import take_down_slips
 from glassformer.data.checks.findings import Findings
@@ -22,7 +23,7 @@ from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
 from glassformer.data.readers.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
 from glassformer.data.readers.languages import pair_in_name
 from glassformer.data.readers.naming import language_of, unpacked_name
-from glassformer.data.selection import HELD, TRAIN, HoldOut, chosen, select
+from glassformer.data.selection import CHANGED, HELD, TRAIN, HoldOut, Parts, chosen, select
 from glassformer.data.settings import DataSettings
 from glassformer.errors import DataError, SettingsError
 
@@ -142,6 +143,7 @@ def pairs_fingerprint(pairs: Iterable[Pair]) -> str:
 def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
     """Files in a stream: read once to check them and to choose, and again whenever their sentences are wanted."""
     inputs = training_inputs(data)
+    seen = stamps(inputs)
     read = partial(read_pairs, inputs, columns=data.columns, languages=data.languages)
     held, remembered = held_files(data, listener)
     hold_out = None if held else HoldOut(seed=seed, share=data.valid_share)
@@ -152,25 +154,40 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     parts = select(screened, hold_out)
     refuse_unusable(findings, inputs)
     refuse_too_few(findings, int((parts == TRAIN).sum()), inputs)
-    tell(findings, inputs, listener)
     take_down_slips(watch, findings)
-    for found in findings.found_slips[:3]:
-        listener.on_stage(f"CAREFUL, the two files go out of step: {found}. `glassformer doctor` tells more")
+    refuse_slips(findings, listener)
+    tell(findings, inputs, listener)
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
         listener.on_stage(
             f"{len(held.sources):,} pairs are held out for validation, {int((parts == TRAIN).sum()):,} learnt from"
         )
     files, valid = fingerprint(inputs), pairs_fingerprint(held.pairs())
-    marks = {"train": settings_digest(files, data, hold_out, valid), "valid": valid, FILES: files}
-    return Material(lambda: chosen(read(), parts, TRAIN), held, marks, findings=findings)
+    marks = {"train": decision_digest(files, data, parts), "valid": valid, FILES: files}
+
+    def train() -> Iterator[Pair]:
+        yield from chosen(read(), parts, TRAIN)
+        refuse_changed(inputs, seen)
+
+    return Material(train, held, marks, findings=findings)
 
 
-def settings_digest(files: str, data: DataSettings, hold_out: HoldOut | None, held: str) -> str:
-    """All that decides which sentences are learnt from: a filter may look at the held-out ones."""
-    decided: list[Any] = [files, data.columns, data.languages, data.filters, held if data.filters else ""]
-    decided.append(None if hold_out is None else asdict(hold_out))
-    return hashlib.sha256(json.dumps(decided).encode()).hexdigest()
+def decision_digest(files: str, data: DataSettings, parts: Parts) -> str:
+    """All that decides which sentences are learnt from: the files, how they are read, and each unit's part."""
+    read = [__version__, files, data.columns, data.languages]
+    return hashlib.sha256(json.dumps(read).encode() + parts.tobytes()).hexdigest()
+
+
+def stamps(inputs: Sequence[Input]) -> list[tuple[int, int, int]]:
+    """What tells that a file was written to."""
+    stats = [path.stat() for one in inputs for path in one.paths]
+    return [(stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats]
+
+
+def refuse_changed(inputs: Sequence[Input], seen: Sequence[tuple[int, int, int]]) -> None:
+    """Sentences of two states of a file would be a corpus that nobody has."""
+    if stamps(inputs) != seen:
+        raise DataError(CHANGED)
 
 
 def changed_files(data: DataSettings, begun: Mapping[str, str]) -> list[str]:
@@ -217,11 +234,9 @@ def _plainly_screened(inputs: Sequence[Input], data: DataSettings, findings: Fin
     return screen(read_pairs(inputs, columns=data.columns, languages=data.languages), findings=findings)
 
 
-def read_questions(names: Sequence[str], listener: Listener, *, data: DataSettings | None = None) -> Held:
-    """Sentences and references to evaluate with."""
-    held, _ = held_files(
-        DataSettings(valid=tuple(names)) if data is None else data.model_copy(update={"valid": tuple(names)}), listener
-    )
+def read_questions(names: Sequence[str], data: DataSettings, listener: Listener) -> Held:
+    """Sentences and references to evaluate with; `data` tells columns and languages."""
+    held, _ = held_files(data.model_copy(update={"valid": tuple(names), "corpus": None}), listener)
     if held is None:
         got = " ".join(names) or "no file"
         raise DataError(f"Got {got}; give a source and a reference file, one file with both, or --corpus NAME.")
@@ -242,6 +257,17 @@ def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
             "That is more than 1%, so the file is probably not what it seems. `glassformer doctor` tells more; "
             "`glassformer clean` makes a new file without them."
         )
+
+
+def refuse_slips(findings: Findings, listener: Listener) -> None:
+    """Pairs that are no translations teach nothing. Where it is not sure, it is only told."""
+    for found in findings.found_slips:
+        if found.slip.is_placed:
+            raise DataError(
+                f"{found.source_file} and {found.target_file} go out of step: {found}. "
+                "`glassformer doctor` tells more; `glassformer clean --realign` pairs the lines anew."
+            )
+        listener.on_stage(f"CAREFUL, the two files seem to go out of step: {found}. `glassformer doctor` tells more")
 
 
 def refuse_too_few(findings: Findings, learnt: int, inputs: Sequence[Input]) -> None:
@@ -266,7 +292,7 @@ def tell(findings: Findings, inputs: Sequence[Input], listener: Listener) -> Non
     if findings.dropped:
         listener.on_stage(f"Of the units read {left_out(findings)}")
     for part in findings.held:
-        if part.sources_in_train:
+        if part.sources_in_train and "overlap" not in findings.dropped:
             listener.on_stage(
                 f"{part.sources_in_train:,} of {part.pairs:,} {part.name} sentences also stand in the training data: "
                 "scores on them flatter. The filter `overlap` leaves them out of training"
