@@ -54,7 +54,7 @@ def test_its_manifest_names_every_file_the_data_and_the_makers(trained: Path) ->
     assert set(manifest["files"]) == {"config.toml", "model.safetensors", "tokenizer.json"}
     for name in manifest["files"]:
         assert files.read_checked(trained, name, manifest)
-    assert set(manifest["data"]) == {"train", "valid"}
+    assert set(manifest["data"]) == {"train", "valid", "files"}
     assert manifest["glassformer"] == gf.__version__
     assert manifest["torch"] == torch.__version__
     assert manifest["training"]["steps"] == 40

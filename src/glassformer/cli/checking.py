@@ -216,11 +216,11 @@ def given_options(
 
 
 def suggested_output(inputs: Sequence[Input]) -> str:
-    """A name for the clean corpus, beside the first input."""
+    """A name for the clean corpus, in the folder where we are."""
     from glassformer.data.readers.naming import unpacked_name
 
     path = inputs[0].paths[0]
     stem = Path(unpacked_name(path)).stem if str(path) != "-" else "corpus"
     if inputs[0].kind == "aligned":
-        return str(path.with_name("clean") / stem)
-    return str(path.with_name(f"{stem}.clean.{'jsonl' if inputs[0].kind == 'jsonl' else 'tsv'}"))
+        return f"clean/{stem}"
+    return f"{stem}.clean.{'jsonl' if inputs[0].kind == 'jsonl' else 'tsv'}"

@@ -154,6 +154,9 @@ def evaluate(
     columns: Annotated[
         str | None, typer.Option(metavar="A,B", help="Tables: the two columns, by name or number (from 1).")
     ] = None,
+    languages: Annotated[
+        str | None, typer.Option(metavar="EN,DE", help="TMX and JSON lines: the two languages.")
+    ] = None,
     beam: Beam = None,
     output: Annotated[Path | None, typer.Option(help="Also write the translations to this new file.")] = None,
     json_: Json = False,
@@ -164,6 +167,8 @@ def evaluate(
         check_new_file(output)
     translator = load_noting(run, device)
     data = translator.recipe.data.model_copy(update={"columns": two("--columns", columns)})
+    if languages is not None:
+        data = data.model_copy(update={"languages": two("--languages", languages)})
     held = evaluation_set(files or [], corpus, data)
 
     from glassformer.cli.display import counting

@@ -31,9 +31,12 @@ def keep_freed_memory() -> None:
 
 
 def thread_count(wanted: int | None) -> int:
-    """The wanted number of threads, or one per core that this process may use."""
+    """The wanted number of threads, or OMP_NUM_THREADS, or one per core that this process may use."""
     if wanted is not None:
         return wanted
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

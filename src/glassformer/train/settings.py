@@ -28,7 +28,9 @@ class TrainSettings(Settings):
     weight_decay: float = Field(0.01, ge=0, description="AdamW: pull of matrices towards zero.")
     clip: float = Field(1.0, gt=0, description="Gradients with a larger norm are scaled down to this.")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="Share of the target spread over all tokens.")
-    valid_every: int | None = Field(None, ge=1, description="Updates between validations; 20 in all if open.")
+    valid_every: int | None = Field(
+        None, ge=1, description="Updates between validations; 20 in all if open, but not within 10 updates."
+    )
     valid_sentences: int = Field(300, ge=1, description="Sentences translated at each validation, for BLEU.")
     best_by: Literal["bleu", "chrf", "loss"] = Field("bleu", description="What the best weights are chosen by.")
     patience: int = Field(8, ge=0, description="Stop after so many validations without a better one; 0: never.")
@@ -45,7 +47,7 @@ class TrainSettings(Settings):
         decided = {
             "steps": steps,
             "warmup": min(400, steps // 20) if self.warmup is None else self.warmup,
-            "valid_every": self.valid_every or max(1, -(-steps // 20)),
+            "valid_every": self.valid_every or min(steps, max(10, -(-steps // 20))),
             "threads": threads,
             "device": device,
         }

@@ -223,3 +223,21 @@ def test_stdin_has_no_fingerprint() -> None:
 def test_languages_are_guessed_from_names(names: list[str], languages: tuple[str | None, str | None]) -> None:
     inputs = gather(make(*names)) if names else []
     assert languages_of(inputs) == languages
+
+
+def test_files_given_in_crossed_order_are_refused(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("a.en", "b.en", "b.de", "a.de")]
+    for name in names:
+        Path(name).write_text("x\n")
+    with pytest.raises(DataError, match="in the same order"):
+        gather_sides(names[:2], names[2:])
+    assert len(gather_sides(names[:2], names[:1:-1])) == 2
+    with pytest.raises(DataError, match="given twice"):
+        gather_sides([names[0]] * 2, names[2:])
+
+
+def test_the_same_choice_for_both_sides_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"en": "a", "de": "b"}\n')
+    with pytest.raises(DataError, match="must differ"):
+        list(read_pairs(gather([str(path)]), columns=("en", "en")))

@@ -112,3 +112,13 @@ def test_newlines_that_were_escaped_are_noted(read: Read) -> None:
     (record,) = read('{"source": "a\\nb", "target": "c\\n"}')
     assert (record.source, record.target) == ("a\nb", "c")
     assert [note.kind for note in record.notes] == ["separator"]
+
+
+def test_languages_that_are_not_there_are_refused(read: Read) -> None:
+    with pytest.raises(DataError, match="no en and fr in an object of 'en', 'de'"):
+        read('{"en": "one", "de": "eins"}', languages=("en", "fr"))
+
+
+def test_columns_of_arrays_are_numbers(read: Read) -> None:
+    with pytest.raises(DataError, match="must be two numbers"):
+        read('["one", "eins"]', columns=("en", "de"))

@@ -94,7 +94,8 @@ def test_columns_are_chosen_by_number_or_by_name(tsv: Read, csv: Read) -> None:
             assert problems(records) == ["header", None]
             assert pairs(records) == [("one", "eins")]
             assert not records[1].notes
-        assert pairs(read(text, columns=("3", "2"))) == [("English", "German"), ("one", "eins")]
+        assert pairs(read(text, columns=("3", "2"))) == [("one", "eins")]
+        assert pairs(read(text)) == [("eins", "one")]  # the header names two languages
 
 
 def test_languages_choose_columns_of_a_header(tsv: Read, csv: Read) -> None:
@@ -170,3 +171,10 @@ def test_a_row_that_only_ends_with_the_file_may_not_grow_without_end(csv: Read) 
 def test_a_quote_before_a_very_long_line_is_told_as_open(csv: Read, size: int) -> None:
     with pytest.raises(DataError, match=r"row 2 \(line 2, byte 4\): a quote opens"):
         csv(f'a,b\n"{"x" * 100_000},y\n{"z" * size},b\nc,d\n')
+
+
+@pytest.mark.parametrize("header", ["ID;English;German", "ID;en;de", "key;Source;Target;note"])
+def test_a_header_that_names_two_languages_chooses_them(csv: Read, header: str) -> None:
+    records = csv(f"{header}\n7;one;eins;x\n")
+    assert problems(records) == ["header", None]
+    assert pairs(records) == [("one", "eins")]

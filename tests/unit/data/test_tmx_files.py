@@ -98,7 +98,9 @@ def test_the_older_attribute_for_the_language_is_read(read: Read) -> None:
     ("segment", "text"),
     [
         ("a <bpt i='1'>&lt;b></bpt>b<ept i='1'>&lt;/b></ept> c", "a b c"),
-        ("a<ph x='1'/>b", "ab"),
+        ("a<ph x='1'/>b", "a b"),
+        ("a<ph x='1'/>, b <ph/>c<ut>x</ut>", "a, b c"),
+        ("un<bpt i='1'>b</bpt>seen<ept i='1'/>", "unseen"),
         ("<it pos='begin'>x</it>a <hi type='b'>b <hi>c</hi></hi>", "a b c"),
         ("a<ph>code <sub>not this</sub> code</ph> b<ut>u</ut>", "a b"),
         ("a <unknown>b</unknown>", "a b"),

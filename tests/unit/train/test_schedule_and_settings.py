@@ -58,7 +58,7 @@ def resolved(**given: object) -> TrainSettings:
 
 def test_what_is_open_is_resolved_from_data_and_machine() -> None:
     settings = resolved(epochs=4.0, accumulate=2)
-    assert (settings.steps, settings.warmup, settings.valid_every) == (74, 3, 4)
+    assert (settings.steps, settings.warmup, settings.valid_every) == (74, 3, 10)
     assert (settings.threads, settings.device) == (3, "cpu")
 
 

@@ -36,7 +36,7 @@ READER_KINDS = {
     "blank": "one side or both are blank",
     "columns": "a row with too few columns",
     "json": "no JSON object with the two texts",
-    "header": "the header of a table",
+    "header": "a header, no sentence",
     "fuzzy": "marked as fuzzy, so not yet a translation",
     "obsolete": "marked as obsolete",
     "plural": "a further plural form",
@@ -133,7 +133,7 @@ class Findings:
     def count(self, record: Record, reason: str | None) -> None:
         """Takes down one unit: used, or dropped for this reason."""
         self.units += 1
-        for note in record.notes:
+        for note in {note.kind: note for note in reversed(record.notes)}.values():  # each kind once a unit
             self.notes[note.kind].add(note, record)
         if reason is None:
             self.used += 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from glassformer.data.readers.languages import is_language, matching
+from glassformer.data.readers.languages import NAMES, is_language, matching
 from glassformer.errors import DataError
 
 _HEADER_WORDS = {"source", "target", "src", "tgt", "trg", "source_text", "target_text", "source text", "target text"}
@@ -41,7 +41,15 @@ def choose_columns(
         named = not all(wanted.isdecimal() for wanted in columns)
         return Columns(source, target, named or _is_header(first_row, source, target))
     by_language = _by_language(first_row, languages) if languages else None
-    return by_language or Columns(0, 1, _is_header(first_row, 0, 1))
+    return by_language or _two_named(first_row) or Columns(0, 1, _is_header(first_row, 0, 1))
+
+
+def _two_named(first_row: Sequence[str]) -> Columns | None:
+    """The two columns that a header calls by languages, or source and target, wherever they stand."""
+    named = [place for place, cell in enumerate(first_row) if _is_header_word(cell.strip()) and cell.casefold() != "id"]
+    if len(named) != 2 or first_row[named[0]].strip() == first_row[named[1]].strip():
+        return None
+    return Columns(named[0], named[1], header=True)
 
 
 def _find(wanted: str, first_row: Sequence[str], name: str) -> int:
@@ -75,7 +83,7 @@ def _is_header(row: Sequence[str], source: int, target: int) -> bool:
 
 
 def _is_header_word(cell: str) -> bool:
-    return cell.casefold() in _HEADER_WORDS or is_language(cell)
+    return cell.casefold() in _HEADER_WORDS or cell.casefold() in NAMES or is_language(cell)
 
 
 def no_table(name: str, needed: int, rows: int, *, kind: str, separated: str) -> DataError:

@@ -17,6 +17,7 @@ from glassformer.data.readers.naming import (
     kind_of,
     language_of,
     pair_texts,
+    refuse_crossed,
     refuse_repeated,
     same_file,
     unpacked_name,
@@ -67,6 +68,8 @@ def gather_sides(sources: Sequence[str], targets: Sequence[str]) -> list[Input]:
     for left, right in zip(lefts, rights, strict=True):
         if same_file(left, right):
             raise DataError(f"{shown(left)} is given as source and as target. Give two different files.")
+    refuse_repeated([*lefts, *rights])
+    refuse_crossed(lefts, rights)
     return [Input((left, right), "aligned") for left, right in zip(lefts, rights, strict=True)]
 
 
@@ -83,6 +86,9 @@ def read_pairs(
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Record]:
     """All records of all inputs, one after another. `progress` hears (packed bytes read, packed bytes in all)."""
+    for option, choice in (("--columns", columns), ("--languages", languages)):
+        if choice is not None and choice[0] == choice[1]:
+            raise DataError(f"{option} {','.join(choice)}: source and target must differ.")
     on_read = meter(inputs, progress) if progress else None
     empty = True
     for one in inputs:

@@ -121,6 +121,8 @@ def _what(value: Any) -> str:
 def _choose(value: Any, place: Place, columns: Choice, languages: Choice) -> Keys:
     """Where the texts are, by the choice made or by the shape of the first value; an error if that is not clear."""
     if isinstance(value, list):
+        if columns is not None and _numbers(columns) is None:
+            raise DataError(f"{place}: an array; --columns must be two numbers then (1 is the first), got {columns}.")
         return _numbers(columns) or Keys(0, 1)
     inside = "translation" if isinstance(value.get("translation"), dict) else None
     if columns is not None:
@@ -128,6 +130,10 @@ def _choose(value: Any, place: Place, columns: Choice, languages: Choice) -> Key
     inner = value[inside] if inside else value
     if languages is not None and (keys := _by_language(inner, inside, languages)):
         return keys
+    if languages is not None and any(is_language(key) for key in inner):
+        raise DataError(
+            f"{place}: no {' and '.join(languages)} in {_what(inner)}. --languages must be two of its keys."
+        )
     found = [Keys(a, b) for a, b in _NAMES if a in value and b in value]
     codes = [key for key in inner if is_language(key)]
     if len(codes) == 3 and not inside:

@@ -127,3 +127,14 @@ def _as_pair(group: list[Path]) -> tuple[Path, Path]:
         names = ", ".join(shown(path) for path in group)
         raise DataError(f"{names}: {len(group)} files that belong together; a pair is two. Give two of them.")
     return group[0], group[1]
+
+
+def refuse_crossed(sources: Sequence[Path], targets: Sequence[Path]) -> None:
+    """Files whose names say that they belong together otherwise than in the order given: a.en b.en with b.de a.de."""
+    lefts, rights = ([_split_language(path)[0] for path in side] for side in (sources, targets))
+    if lefts != rights and sorted(lefts) == sorted(rights):
+        place = next(i for i, (left, right) in enumerate(zip(lefts, rights, strict=True)) if left != right)
+        raise DataError(
+            f"{shown(sources[place])} would be paired with {shown(targets[place])}, though there is a file named like "
+            "it. Give source and target files in the same order."
+        )

@@ -5,6 +5,7 @@ Nothing is ever fetched, no entity is ever expanded, and nothing of a unit stays
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -20,6 +21,9 @@ _TOKEN = 4 << 20  # bytes that one tag or comment may take; expat holds it until
 _CUT_OFF = {expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN}
 _CUT_OFF |= {expat.errors.XML_ERROR_PARTIAL_CHAR, expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION}
 _VARIANTS = 1000  # of one unit; more are not looked at
+_STANDING = {"ph", "ut"}  # of the codes those that stand for something of their own, such as a line break
+_GAP = "\0"  # no XML text can hold it
+_GAPS = re.compile(f"(.?){_GAP}+(.?)", re.DOTALL)
 _CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that hold formatting codes, not text
 
 
@@ -155,14 +159,21 @@ class _Handler:
 
 def _start_inline(segment: _Segment, tag: str) -> None:
     segment.variant.inline = True
+    if tag in _STANDING and segment.texts and not segment.codes:
+        segment.texts.append(_GAP)
     segment.inside += 1
     segment.codes += segment.codes > 0 or tag in _CODES
+
+
+def _closed(gap: re.Match[str]) -> str:
+    """A space where a code stood between two words; nothing where there is a space or punctuation anyway."""
+    return f"{gap[1]} {gap[2]}" if gap[1].isalnum() and gap[2].isalnum() else gap[1] + gap[2]
 
 
 def _after_end(segment: _Segment) -> _Segment | None:
     """An element ends: one inside the segment, or the segment itself."""
     if not segment.inside:
-        segment.variant.text = "".join(segment.texts)
+        segment.variant.text = _GAPS.sub(_closed, "".join(segment.texts))
         return None
     segment.inside -= 1
     segment.codes -= segment.codes > 0

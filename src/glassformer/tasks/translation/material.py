@@ -14,7 +14,7 @@ from typing import Protocol
 from glassformer import __version__
 from glassformer.data.checks.cleaning import refuse_surplus
 from glassformer.data.checks.doctor import take_down_slips
-from glassformer.data.checks.findings import Findings
+from glassformer.data.checks.findings import Findings, shortened
 from glassformer.data.checks.held import Held as HeldHashes
 from glassformer.data.checks.screen import Verdict, screen
 from glassformer.data.checks.slippage import SlipWatch
@@ -29,9 +29,13 @@ from glassformer.errors import DataError, SettingsError
 
 CHECKED = 200_000  # pairs that the checks before a training look at; doctor looks at all
 FILES = "files"  # the fingerprint of the raw files, beside those of the sentences
+SURE = 200  # lines out of step: in a few, repeated sentences may look so
 REPORTED = 1000  # sentences that the report of a run is measured on, at most
 
 Pair = tuple[str, str]
+
+
+ICONV = "If it is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE. "
 
 
 class Listener(Protocol):
@@ -157,6 +161,8 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     take_down_slips(watch, findings)
     refuse_slips(findings, listener)
     tell(findings, inputs, listener)
+    source, target = next(chosen(read(), parts, TRAIN))
+    listener.on_stage(f"The first pair: {shortened(source, width=60)} → {shortened(target, width=60)}")
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
         listener.on_stage(
@@ -254,15 +260,17 @@ def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
         first = finding.examples[0].problem
         raise DataError(
             f"{finding.count:,} of {findings.units:,} units are unusable ({finding.help}), the first: {first}. "
-            "That is more than 1%, so the file is probably not what it seems. `glassformer doctor` tells more; "
-            "`glassformer clean` makes a new file without them."
+            "That is more than 1%, so the file is probably not what it seems. "
+            + (ICONV if finding.kind == "encoding" else "")
+            + "`glassformer doctor` tells more; `glassformer clean` makes a new file without them."
         )
 
 
 def refuse_slips(findings: Findings, listener: Listener) -> None:
     """Pairs that are no translations teach nothing. Where it is not sure, it is only told."""
     for found in findings.found_slips:
-        if found.slip.is_placed:
+        lines = found.slip.until_source_line - found.slip.source_line
+        if found.slip.is_placed and lines >= SURE:
             raise DataError(
                 f"{found.source_file} and {found.target_file} go out of step: {found}. "
                 "`glassformer doctor` tells more; `glassformer clean --realign` pairs the lines anew."
