@@ -49,7 +49,7 @@ def test_a_tsv_gives_its_first_two_columns_and_says_once_that_there_are_more(tsv
     assert pairs(records) == [("one", "eins"), ('"two', 'zwei"'), ("three", "drei")]
     assert [[str(note) for note in record.notes] for record in records] == [
         [],
-        ["x.tsv, line 2, byte 9: 3 columns: only the first two are read"],
+        ["x.tsv, line 2, byte 9: 3 columns: only columns 1 and 2 are read"],
         [],
     ]
 

@@ -36,7 +36,7 @@ def read_tsv(
         if len(cells) < needed or odd or len(cells) > most or number == header_at:
             record = _tsv_row(cells, chosen, place, odd, header=number == header_at)
             if len(cells) > most:
-                record.notes += (_further(len(cells), place),)
+                record.notes += (_further(len(cells), chosen, place),)
                 most = 1 << 30
             misses += len(cells) < needed
             texts += bool(text.strip())
@@ -59,8 +59,9 @@ def _first_row(rows: list[list[str]]) -> tuple[int, list[str]]:
     return next(filled, (0, []))
 
 
-def _further(width: int, place: Place) -> Problem:
-    return Problem("columns", f"{width} columns: only the first two are read", place)
+def _further(width: int, chosen: Columns, place: Place) -> Problem:
+    read = f"only columns {chosen.source + 1} and {chosen.target + 1} are read"
+    return Problem("columns", f"{width} columns: {read}", place)
 
 
 def _tsv_row(
@@ -110,7 +111,7 @@ def read_csv(
     for number, row in enumerate(chain(first, rows), 1):
         record = _csv_row(row, chosen, header=number == header_at)
         if len(row.cells) > 2 and not warned:
-            record.notes += (_further(len(row.cells), row.place),)
+            record.notes += (_further(len(row.cells), chosen, row.place),)
             warned = True
         if len(row.cells) < chosen.needed:
             misses, texts = misses + 1, texts + any(cell.strip() for cell in row.cells)
