@@ -208,3 +208,10 @@ def test_ctrl_c_leaves_nothing_of_a_clean(here: Path) -> None:
     assert process.returncode not in (0, 2)
     assert "Traceback" not in err
     assert [path.name for path in here.iterdir()] == ["big.tsv"]
+
+
+def test_doctor_knows_what_to_do_about_an_older_encoding(here: Path, command: Callable[..., Any]) -> None:
+    (here / "a.tsv").write_bytes("".join(f"street {i}\tStraße {i}\n" for i in range(60)).encode("cp1252"))
+    assert "iconv -f WINDOWS-1252" in command("doctor", "a.tsv").out
+    trained = command("train", "--pairs", "a.tsv", "--out", "run")
+    assert (trained.code, "iconv -f WINDOWS-1252" in trained.err) == (2, True)

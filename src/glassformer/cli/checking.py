@@ -126,12 +126,15 @@ def write_page(findings: Findings, inputs: Sequence[Input], path: Path) -> None:
 
 def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> None:
     from glassformer.cli.findings_view import findings_console, show_findings
+    from glassformer.data.checks.findings import ICONV
 
     console = findings_console()
     show_findings(findings, console)
     left = findings.used if findings.left is None else findings.left
     if not findings.found_slips and findings.units == left:
         return
+    if any(finding.kind == "encoding" for finding in findings.stops):
+        console.print(f"\n{ICONV}", markup=False)
     option = ["--realign"] if findings.found_slips else ["--trim"] if "no partner" in findings.dropped else []
     command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *option])
     console.print("\nTo pair the lines anew:" if findings.found_slips else "\nTo go on without them:")

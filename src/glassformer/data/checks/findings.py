@@ -25,6 +25,7 @@ from glassformer.data.readers.records import Place, Problem, Record
 EXAMPLES = 5  # of each kind
 STOP, DROP, NOTE = "stop", "drop", "note"  # to be mended before training; the pair is not used; for information
 UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax"}
+ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
 UNREADABLE_SHARE = 0.01  # more than this and the file is probably not what it is taken for
 _HARMLESS = {"header", "obsolete", "plural"}  # no sentences, and none the worse for it
 

@@ -14,7 +14,7 @@ from typing import Protocol
 from glassformer import __version__
 from glassformer.data.checks.cleaning import refuse_surplus
 from glassformer.data.checks.doctor import take_down_slips
-from glassformer.data.checks.findings import Findings, shortened
+from glassformer.data.checks.findings import ICONV, Findings, shortened
 from glassformer.data.checks.held import Held as HeldHashes
 from glassformer.data.checks.screen import Verdict, screen
 from glassformer.data.checks.slippage import SlipWatch
@@ -33,9 +33,6 @@ SURE = 200  # lines out of step: in a few, repeated sentences may look so
 REPORTED = 1000  # sentences that the report of a run is measured on, at most
 
 Pair = tuple[str, str]
-
-
-ICONV = "If it is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE. "
 
 
 class Listener(Protocol):
@@ -261,7 +258,7 @@ def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
         raise DataError(
             f"{finding.count:,} of {findings.units:,} units are unusable ({finding.help}), the first: {first}. "
             "That is more than 1%, so the file is probably not what it seems. "
-            + (ICONV if finding.kind == "encoding" else "")
+            + (f"{ICONV}. " if finding.kind == "encoding" else "")
             + "`glassformer doctor` tells more; `glassformer clean` makes a new file without them."
         )
 
