@@ -14,8 +14,9 @@ from typing import Protocol
 from glassformer import __version__
 from glassformer.data.checks.cleaning import refuse_surplus
 from glassformer.data.checks.doctor import take_down_slips
-from glassformer.data.checks.findings import ICONV, Findings, shortened
+from glassformer.data.checks.findings import ICONV, Findings
 from glassformer.data.checks.held import Held as HeldHashes
+from glassformer.data.checks.printable import printable, shortened
 from glassformer.data.checks.screen import Verdict, screen
 from glassformer.data.checks.slippage import SlipWatch
 from glassformer.data.corpora import corpus_card, corpus_pairs
@@ -67,6 +68,7 @@ class Material:
     """What a run learns from, as a stream that can be begun again, and what it is measured with."""
 
     train: Callable[[], Iterator[Pair]]
+    pairs: int  # that `train` gives
     valid: Held
     fingerprints: dict[str, str]
     test: Held | None = None  # a named corpus has one
@@ -111,7 +113,7 @@ def phrasebook_material(size: int, listener: Listener) -> Material:
     book = phrasebook(train=size, progress=listener.on_count)
     pairs = [(phrase.source, phrase.references[0]) for phrase in book.train]
     valid, test = held_phrases(book.valid), held_phrases(book.test)
-    return Material(lambda: iter(pairs), valid, _pair_fingerprints(pairs, valid), test=test, gold=book)
+    return Material(lambda: iter(pairs), len(pairs), valid, _pair_fingerprints(pairs, valid), test=test, gold=book)
 
 
 def held_phrases(phrases: Sequence[Phrase]) -> Held:
@@ -123,7 +125,8 @@ def named_material(name: str, listener: Listener) -> Material:
     for reason, count in corpus.dropped.items():
         listener.on_stage(f"Left out {count:,} pairs of {name}: {reason}")
     valid, test = Held.of(corpus.valid), Held.of(corpus.test)
-    return Material(lambda: iter(corpus.train), valid, _pair_fingerprints(corpus.train, valid), test=test)
+    marks = _pair_fingerprints(corpus.train, valid)
+    return Material(lambda: iter(corpus.train), len(corpus.train), valid, marks, test=test)
 
 
 def _pair_fingerprints(train: Sequence[Pair], valid: Held) -> dict[str, str]:
@@ -153,18 +156,19 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     records = watch.passing(read(progress=listener.on_count))
     screened = screen(records, filters=data.filters, findings=findings, held=remembered, examine=CHECKED)
     parts = select(screened, hold_out)
+    learnt = int((parts == TRAIN).sum())
     refuse_unusable(findings, inputs)
-    refuse_too_few(findings, int((parts == TRAIN).sum()), inputs)
+    refuse_too_few(findings, learnt, inputs)
     take_down_slips(watch, findings)
     refuse_slips(findings, listener)
     tell(findings, inputs, listener)
     source, target = next(chosen(read(), parts, TRAIN))
-    listener.on_stage(f"The first pair: {shortened(source, width=60)} → {shortened(target, width=60)}")
+    listener.on_stage(
+        f"The first pair: {shortened(printable(source), width=60)} → {shortened(printable(target), width=60)}"
+    )
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
-        listener.on_stage(
-            f"{len(held.sources):,} pairs are held out for validation, {int((parts == TRAIN).sum()):,} learnt from"
-        )
+        listener.on_stage(f"{len(held.sources):,} pairs are held out for validation, {learnt:,} learnt from")
     files, valid = fingerprint(inputs), pairs_fingerprint(held.pairs())
     marks = {"train": decision_digest(files, data, parts), "valid": valid, FILES: files}
 
@@ -172,7 +176,8 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
         yield from chosen(read(), parts, TRAIN)
         refuse_changed(inputs, seen)
 
-    return Material(train, held, marks, findings=findings)
+    refuse_changed(inputs, seen)
+    return Material(train, learnt, held, marks, findings=findings)
 
 
 def decision_digest(files: str, data: DataSettings, parts: Parts) -> str:

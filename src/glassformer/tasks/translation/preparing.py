@@ -83,6 +83,7 @@ def encode(
         source,
         target,
         most=most,
+        progress=lambda done: watcher.on_count(done, material.pairs),
         on_wait=lambda: watcher.on_stage("Another run is turning the same sentences into tokens; waiting for it"),
     )
     sweep(root)
