@@ -21,7 +21,7 @@ from glassformer.errors import RunError
 from glassformer.store import files
 from glassformer.store.run import RunFolder
 
-CLOCKS = {"seconds", "validation_seconds", "tokens_per_second"}
+CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
 STEPS = {"train": {"steps": 9, "valid_every": 3}}
 
 

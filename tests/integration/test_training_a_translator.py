@@ -67,6 +67,8 @@ def test_its_metrics_are_training_validation_and_the_last_measurement(trained: P
     validations = [record for record in records if "valid_loss" in record]
     assert [record["step"] for record in validations] == [20, 40]
     assert set(validations[0]) >= {"valid_loss", "valid_bleu", "valid_chrf", "best", "epoch", "seconds"}
+    assert [len(record["valid_samples"]) for record in validations] == [4, 4]  # as many as are translated, at most 6
+    assert all(record["elapsed_seconds"] >= record["seconds"] for record in validations)
     assert set(records[-1]["measured"]) == {"BLEU", "chrF", "exact match"}
     losses = [record["train_loss"] for record in records if "train_loss" in record]
     assert losses[-1] < losses[0]

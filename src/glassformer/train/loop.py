@@ -19,7 +19,7 @@ from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Loss, StepReport, autocast_for, seed_step, train_step
 from glassformer.train.stopping import stop_on_signals
 
-Scores = Mapping[str, float]
+Scores = Mapping[str, Any]  # numbers by their names, and "samples": the translations of some sentences, to be read
 
 
 class Watcher(Protocol):
@@ -46,6 +46,7 @@ class Progress:
     best_score: float | None = None
     validations_since_best: int = 0
     seconds: float = 0.0  # spent training, all sittings together
+    validating: float = 0.0  # seconds spent measuring, likewise
     stopped: str = field(default="")  # why training ended, once it has
 
 
@@ -167,13 +168,16 @@ def measure(job: Job, progress: Progress) -> None:
         progress.validations_since_best += 1
     if job.settings.patience and progress.validations_since_best >= job.settings.patience:
         progress.stopped = f"no better {job.settings.best_by} in {job.settings.patience} validations"
+    taken = time.perf_counter() - began
+    progress.validating += taken
     record = {
         "step": progress.step,
         "epoch": progress.epoch,
         **{f"valid_{name}": value for name, value in scores.items()},
         "best": progress.best_step == progress.step,
         "seconds": round(progress.seconds, 2),
-        "validation_seconds": round(time.perf_counter() - began, 2),
+        "validation_seconds": round(taken, 2),
+        "elapsed_seconds": round(progress.seconds + progress.validating, 2),
     }
     job.run.append_metrics(record)
     job.watcher.on_validation(record)

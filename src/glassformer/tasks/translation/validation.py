@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches, source_batch
@@ -13,6 +15,8 @@ from glassformer.tasks.translation.translator import Translator, marks_of
 from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer
 from glassformer.train.objective import token_loss
+
+WATCHED = 6  # sentences whose translation can be read as it improves
 
 
 def encode_held(
@@ -52,11 +56,19 @@ def check_positions(translator: Translator, held: Held) -> None:
             )
 
 
-def validate_translator(translator: Translator, pairs: EncodedPairs, sample: Held) -> dict[str, float]:
-    """Loss per token on all held-out pairs; BLEU and chrF of greedy translations of a part of them."""
+def validate_translator(translator: Translator, pairs: EncodedPairs, sample: Held) -> dict[str, Any]:
+    """Loss per token on all held-out pairs; BLEU and chrF of greedy translations of a part of them, some to be read."""
     hypotheses = translator.translate(sample.sources, beam=1)
     bleu, chrf = bleu_and_chrf(hypotheses, sample.references, language=translator.target_language)
-    return {"loss": held_loss(translator, pairs), "bleu": bleu, "chrf": chrf}
+    shown = [hypotheses[i] for i in watched_places(sample)]
+    return {"loss": held_loss(translator, pairs), "bleu": bleu, "chrf": chrf, "samples": shown}
+
+
+def watched_places(sample: Held) -> list[int]:
+    """Which held-out sentences are shown again at every validation: a few of good length, from all over the sample."""
+    fitting = [i for i, source in enumerate(sample.sources) if 5 <= len(source.split()) <= 16]
+    places = fitting if len(fitting) >= WATCHED else list(range(len(sample.sources)))
+    return [places[i * len(places) // WATCHED] for i in range(WATCHED)] if len(places) > WATCHED else places
 
 
 @torch.inference_mode()
