@@ -92,6 +92,24 @@ class Ragged:
     def __getitem__(self, i: int) -> Ids:
         return self.flat[self.offsets[i] : self.offsets[i + 1]]
 
+    def padded(self, index: Index, *, pad: int, before: int | None = None, after: int | None = None) -> Tensor:
+        """The sequences at `index` as (B, longest) int64, framed by `before` and `after`, filled up with `pad`."""
+        starts, lengths = self.offsets[index], self.lengths_of(index)
+        first = int(before is not None)
+        rows = np.full((len(index), first + int(lengths.max()) + int(after is not None)), pad, dtype=np.int64)
+        row = np.repeat(np.arange(len(index)), lengths)
+        column = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows[row, first + column] = self.flat[np.repeat(starts, lengths) + column]
+        if before is not None:
+            rows[:, 0] = before
+        if after is not None:
+            rows[np.arange(len(index)), first + lengths] = after
+        return torch.from_numpy(rows)
+
+    def lengths_of(self, index: Index) -> Index:
+        lengths: Index = self.offsets[index + 1] - self.offsets[index]
+        return lengths
+
 
 @dataclass(frozen=True)
 class Marks:
@@ -125,12 +143,12 @@ class EncodedPairs:
 
     def batch(self, index: Index) -> Batch:
         """The pairs at `index` as one padded batch."""
-        mark = self.target_marks
-        source = padded([[*self.sources[i], self.source_marks.eos] for i in index], self.source_marks.pad)
-        target_in = padded([[mark.bos, *self.targets[i]] for i in index], mark.pad)
-        target_out = padded([[*self.targets[i], mark.eos] for i in index], mark.pad)
+        source, target = self.source_marks, self.target_marks
+        source_ids = self.sources.padded(index, pad=source.pad, after=source.eos)
+        target_in = self.targets.padded(index, pad=target.pad, before=target.bos)
+        target_out = self.targets.padded(index, pad=target.pad, after=target.eos)
         lengths = torch.from_numpy(self.lengths[index])
-        return Batch(source, lengths[:, 0], target_in, target_out, lengths[:, 1], index)
+        return Batch(source_ids, lengths[:, 0], target_in, target_out, lengths[:, 1], index)
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int) -> Tensor:

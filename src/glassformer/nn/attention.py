@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from glassformer.nn.cache import KVCache
 from glassformer.nn.masks import additive, causal_mask
 from glassformer.nn.positions import Rotation, rotate
+from glassformer.nn.short_attention import short_attention, suits
 from glassformer.nn.taps import Tap
 
 
@@ -36,8 +37,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = N
 class ScaledDotProduct(nn.Module):
     """softmax(Q K^T / sqrt(E) + M) V (Vaswani et al. 2017, equation 1), in every head at once.
 
-    The fused kernel computes it unless someone listens to a value in its middle; then the plain formula does, and
-    the taps hold the raw, scaled and masked scores and the pattern.
+    The fused kernel computes it, or in training on a CPU batched products, unless someone listens to a value in its
+    middle; then the plain formula does, and the taps hold the raw, scaled and masked scores and the pattern.
     """
 
     def __init__(self, *, scale: float | None = None) -> None:
@@ -52,11 +53,14 @@ class ScaledDotProduct(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """q (B, H, T, E), k and v (B, G, K, E), mask broadcastable to (B, H, T, K) -> z (B, H, T, E)."""
         causal = causal and q.size(2) > 1  # one query stands at the last key: nothing to hide
-        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard):
+        short = suits(q, k, mask)
+        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or short):
             mask = with_causality(mask, q, k)
             causal = False
         if self.heard:
             return self.plain(q, k, v, mask)
+        if short:
+            return short_attention(q, k, v, mask, 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale)
         grouped = q.size(1) != k.size(1)
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, is_causal=causal, scale=self.scale, enable_gqa=grouped

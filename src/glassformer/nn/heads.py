@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glassformer.nn.vocabulary_loss import linear_cross_entropy
+
 
 class VocabularyHead(nn.Module):
     """Logits x W^T (+ b). W is its own, or an embedding's matrix, tied by being the same parameter."""
@@ -20,3 +22,10 @@ class VocabularyHead(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         """(..., D) -> (..., V)."""
         return F.linear(hidden, self.weight, self.bias)
+
+    def loss(self, hidden: Tensor, labels: Tensor, *, label_smoothing: float = 0.0) -> Tensor:
+        """The summed cross-entropy of (M, D) against (M,), without all logits at once where that can be."""
+        if torch.is_grad_enabled() and not torch.is_autocast_enabled(hidden.device.type):
+            return linear_cross_entropy(hidden, self.weight, labels, bias=self.bias, label_smoothing=label_smoothing)
+        logits = self(hidden).to(torch.promote_types(hidden.dtype, torch.float32))  # a sum of exponentials needs digits
+        return F.cross_entropy(logits, labels, reduction="sum", label_smoothing=label_smoothing)

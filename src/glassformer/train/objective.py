@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -18,14 +16,21 @@ class TargetBatch(Protocol):
     def target_mask(self) -> Tensor: ...
 
 
+class LossHead(Protocol):
+    """An output layer that knows its loss."""
+
+    def loss(self, hidden: Tensor, labels: Tensor, *, label_smoothing: float) -> Tensor:
+        """(M, D) and (M,) -> the summed cross-entropy"""
+
+
 class Predictor(Protocol):
     """A model whose output layer stands apart, so that the logits of padding are never computed."""
 
     def hidden(self, batch: Any) -> Tensor:
         """(B, T, D)"""
 
-    def head(self, hidden: Tensor) -> Tensor:
-        """(M, D) -> (M, V)"""
+    @property
+    def head(self) -> LossHead: ...
 
 
 def token_loss(model: Predictor, batch: TargetBatch, *, label_smoothing: float) -> tuple[Tensor, int]:
@@ -35,9 +40,6 @@ def token_loss(model: Predictor, batch: TargetBatch, *, label_smoothing: float) 
     position of the target is predicted from the true tokens before it, in one pass.
     """
     real = batch.target_mask  # (B, T)
-    logits = model.head(model.hidden(batch)[real])  # (M, V)
     labels = batch.target_out[real]  # (M,)
-    if logits.dtype in (torch.bfloat16, torch.float16):
-        logits = logits.float()  # autocast: the sum of exponentials needs the digits
-    loss = F.cross_entropy(logits, labels, reduction="sum", label_smoothing=label_smoothing)
+    loss = model.head.loss(model.hidden(batch)[real], labels, label_smoothing=label_smoothing)
     return loss, labels.numel()

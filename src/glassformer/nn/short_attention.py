@@ -1,0 +1,67 @@
+"""Attention over short sentences by plain batched products, which a CPU does faster than the fused kernel.
+
+The fused kernel is made for long sentences. For the short ones that translation is made of, it spends its time around
+the arithmetic. Here are the same products with their backward pass written out, so that nothing is kept but queries,
+keys, values and the pattern. Shapes: B batch, H heads, T queries, K keys, E head width.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+LONGEST = 128  # keys; beyond, the fused kernel is as fast and needs less memory
+
+
+def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
+    """Whether these products can stand in for the fused kernel, and should: training on a CPU, short sentences."""
+    return (
+        q.device.type == "cpu"
+        and q.dtype in (torch.float32, torch.float64)
+        and q.shape[:2] == k.shape[:2]  # not for grouped heads
+        and k.size(2) <= LONGEST
+        and torch.is_grad_enabled()
+        and not torch.is_autocast_enabled("cpu")
+        and (mask is None or (mask.dtype == q.dtype and not sees_nothing(mask)))
+    )
+
+
+def sees_nothing(mask: Tensor) -> bool:
+    """Whether some query may look at no key at all: softmax has no answer there."""
+    return bool((mask.amax(-1) == float("-inf")).any())
+
+
+def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """softmax(scale Q K^T + M) V: q (B, H, T, E), k and v (B, H, K, E) -> (B, H, T, E)."""
+    out: Tensor = _Products.apply(q, k, v, mask, scale)
+    return out
+
+
+class _Products(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+        heads = q.shape[:2]
+        q, k, v = (x.reshape(-1, *x.shape[2:]) for x in (q, k, v))  # (B*H, T or K, E)
+        scores = q.new_empty(q.size(0), q.size(1), k.size(1))
+        torch.baddbmm(scores, q, k.mT, beta=0, alpha=scale, out=scores)  # (B*H, T, K)
+        if mask is not None:
+            scores.view(*heads, *scores.shape[1:]).add_(mask)
+        pattern = torch.softmax(scores, dim=-1, out=scores)
+        ctx.save_for_backward(q, k, v, pattern)
+        ctx.scale, ctx.heads = scale, heads
+        return torch.bmm(pattern, v).unflatten(0, heads)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, pattern = ctx.saved_tensors
+        grad = grad.reshape(q.shape)
+        grad_pattern = torch.bmm(grad, v.mT)  # (B*H, T, K)
+        # Of softmax: dS = P * (dP - sum(dP * P)); then through the scale.
+        grad_scores = torch._softmax_backward_data(grad_pattern, pattern, -1, pattern.dtype).mul_(ctx.scale)
+        grads = torch.bmm(grad_scores, k), torch.bmm(grad_scores.mT, q), torch.bmm(pattern.mT, grad)
+        grad_q, grad_k, grad_v = (x.unflatten(0, ctx.heads) for x in grads)
+        return grad_q, grad_k, grad_v, None, None

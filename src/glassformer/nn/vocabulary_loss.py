@@ -1,0 +1,82 @@
+"""Output layer and cross-entropy in one: the logits of all tokens never stand in memory together.
+
+M tokens, D width, V vocabulary. For a few hundred tokens at a time the logits are made, turned into the loss, turned
+into their own gradient in place, and used for the gradients of hidden states and weights. So the largest values of a
+training step are written once and read while they are still in the cache; the backward pass only scales.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+LOGITS_AT_A_TIME = 1 << 22  # 16 MB in float32
+
+
+def linear_cross_entropy(
+    hidden: Tensor, weight: Tensor, labels: Tensor, *, bias: Tensor | None = None, label_smoothing: float = 0.0
+) -> Tensor:
+    """The sum over M tokens of the cross-entropy of softmax(hidden W^T + b) against (1 - e) * one-hot + e / V.
+
+    hidden (M, D), weight (V, D), labels (M,), bias (V,). Equal to `F.cross_entropy(F.linear(...), reduction="sum")`.
+    (`F.linear_cross_entropy` of torch 2.13 also goes in chunks, but not with label smoothing.)
+    """
+    loss: Tensor = _LinearCrossEntropy.apply(hidden, weight, bias, labels, label_smoothing)
+    return loss
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float
+    ) -> Tensor:
+        vocabulary = weight.size(0)
+        size = max(1, min(hidden.size(0), LOGITS_AT_A_TIME // vocabulary))
+        logits, probabilities = hidden.new_empty(2, size, vocabulary)
+        losses = hidden.new_empty(hidden.size(0), 1)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        grad_bias = None if bias is None else torch.zeros_like(bias)
+        weight_sum = weight.sum(0)  # of it, the sum of a token's logits, which smoothing asks for
+        bias_sum = 0.0 if bias is None else bias.sum()
+        for start in range(0, hidden.size(0), size):
+            h, y = hidden[start : start + size], labels[start : start + size, None]  # (m, D), (m, 1)
+            z = torch.mm(h, weight.mT, out=logits[: len(h)])  # (m, V)
+            if bias is not None:
+                z += bias
+            p = torch.softmax(z, dim=1, out=probabilities[: len(h)])
+            right = z.gather(1, y)
+            normaliser = log_sum_exp(z, p, y)
+            mean = (h @ weight_sum + bias_sum)[:, None] / vocabulary
+            losses[start : start + size] = normaliser - (1 - smoothing) * right - smoothing * mean
+            grad = p.scatter_add_(1, y, torch.full_like(right, smoothing - 1))  # but for - smoothing / V, below
+            torch.mm(grad, weight, out=grad_hidden[start : start + size])
+            grad_weight.addmm_(grad.mT, h)
+            if grad_bias is not None:
+                grad_bias += grad.sum(0)
+        grad_hidden -= smoothing / vocabulary * weight_sum
+        grad_weight -= smoothing / vocabulary * hidden.sum(0)
+        if grad_bias is not None:
+            grad_bias -= smoothing / vocabulary * hidden.size(0)
+        ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)
+        return losses.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return *(None if saved is None else saved * grad for saved in ctx.saved_tensors), None, None
+
+
+def log_sum_exp(logits: Tensor, probabilities: Tensor, right: Tensor) -> Tensor:
+    """log(sum(exp(z))) of each row (m, 1) as z - log(p) of one of its tokens.
+
+    Of the right one, which is at hand; where its probability is too small to have all its digits, of the likeliest.
+    """
+    p = probabilities.gather(1, right)
+    rare = p[:, 0] < 1e-30
+    if bool(rare.any()):
+        right = torch.where(rare[:, None], logits.argmax(dim=1, keepdim=True), right)
+        p = probabilities.gather(1, right)
+    return logits.gather(1, right) - p.log()

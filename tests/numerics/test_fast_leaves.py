@@ -1,0 +1,107 @@
+"""The fast leaves against the formulas they stand in for: values in float64 at 1e-10, gradients by differences."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from glassformer.nn import vocabulary_loss
+from glassformer.nn.attention import ScaledDotProduct, attend
+from glassformer.nn.heads import VocabularyHead
+from glassformer.nn.masks import additive, causal_mask, padding_mask
+from glassformer.nn.short_attention import LONGEST, short_attention, suits
+from glassformer.nn.vocabulary_loss import linear_cross_entropy
+
+
+def random(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+
+
+def masks(batch: int, queries: int, keys: int) -> dict[str, Tensor | None]:
+    lengths = torch.tensor([1 + i % keys for i in range(batch)])
+    padding = additive(padding_mask(lengths, keys), torch.float64)
+    return {"none": None, "padding": padding, "causal": causal_mask(queries, keys, dtype=torch.float64)}
+
+
+@pytest.mark.parametrize("name", ["none", "padding", "causal"])
+def test_short_attention_is_the_formula(name: str) -> None:
+    q, k, v = random(3, 2, 5, 7), random(3, 2, 11, 7, seed=2), random(3, 2, 11, 7, seed=3)
+    mask, grad = masks(3, 5, 11)[name], random(3, 2, 5, 7, seed=4)
+    fast = short_attention(q, k, v, mask, 1 / math.sqrt(7))
+    fast_grads = torch.autograd.grad(fast, (q, k, v), grad)
+    plain, _ = attend(q, k, v, mask=mask)
+    plain_grads = torch.autograd.grad(plain, (q, k, v), grad)
+    torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(fast_grads, plain_grads, rtol=1e-10, atol=1e-12)
+
+
+def test_gradients_of_short_attention_by_differences() -> None:
+    q, k, v = random(2, 1, 3, 5), random(2, 1, 3, 5, seed=2), random(2, 1, 3, 5, seed=3)
+    mask = causal_mask(3, dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda q, k, v: short_attention(q, k, v, mask, 0.3), (q, k, v))
+
+
+def test_queries_keys_and_values_in_the_middle_of_a_fused_product() -> None:
+    """As self-attention hands them over: views with strides of their own."""
+    qkv, grad = random(3, 5, 3 * 2 * 7), random(3, 2, 5, 7, seed=2)
+    q, k, v = (part.unflatten(-1, (2, 7)).transpose(1, 2) for part in qkv.split(14, dim=-1))
+    (fast,) = torch.autograd.grad(short_attention(q, k, v, None, 1 / math.sqrt(7)), qkv, grad, retain_graph=True)
+    (plain,) = torch.autograd.grad(attend(q, k, v)[0], qkv, grad)
+    torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
+
+
+def test_where_the_products_stand_in() -> None:
+    q, k = random(2, 2, 3, 5), random(2, 2, 3, 5)
+    assert suits(q, k, None)
+    assert not suits(q, random(2, 1, 3, 5), None), "grouped heads"
+    assert not suits(q, random(2, 2, LONGEST + 1, 5), None), "long sentences"
+    assert not suits(q, k, torch.full((2, 1, 1, 3), -torch.inf, dtype=torch.float64)), "a query that sees nothing"
+    assert not suits(q.to(torch.bfloat16), k.to(torch.bfloat16), None)
+    with torch.no_grad():
+        assert not suits(q, k, None), "decoding"
+
+
+@pytest.mark.parametrize("keys", [7, LONGEST + 1])
+def test_a_query_that_sees_nothing_mixes_nothing(keys: int) -> None:
+    q, k, v = random(2, 1, 3, 5), random(2, 1, keys, 5), random(2, 1, keys, 5)
+    mask = torch.zeros(2, 1, 1, keys, dtype=torch.float64)
+    mask[1] = -torch.inf
+    out = ScaledDotProduct()(q, k, v, mask=mask)
+    assert torch.equal(out[1], torch.zeros_like(out[1]))
+    assert out[0].abs().min() > 0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+@pytest.mark.parametrize("bias", [False, True])
+def test_loss_in_chunks_is_the_formula(
+    smoothing: float, chunk: int, bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary_loss, "LOGITS_AT_A_TIME", chunk * 13)
+    hidden, weight, labels = random(11, 5), random(13, 5, seed=2), torch.arange(11) % 7
+    offset = random(13, seed=3) if bias else None
+    inputs = (hidden, weight) if offset is None else (hidden, weight, offset)
+    fast = linear_cross_entropy(hidden, weight, labels, bias=offset, label_smoothing=smoothing)
+    logits = F.linear(hidden, weight, offset)
+    plain = F.cross_entropy(logits, labels, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
+    fast_grads = torch.autograd.grad(2.5 * fast, inputs)
+    torch.testing.assert_close(fast_grads, torch.autograd.grad(2.5 * plain, inputs), rtol=1e-10, atol=1e-12)
+
+
+def test_loss_of_a_token_that_the_model_thinks_impossible() -> None:
+    """Its probability is 0 in floating point, its loss is not infinite."""
+    hidden = torch.tensor([[1000.0], [1.0]], requires_grad=True)
+    weight = torch.tensor([[1.0], [-1.0], [0.5]], requires_grad=True)
+    loss = linear_cross_entropy(hidden, weight, torch.tensor([1, 0]))
+    torch.testing.assert_close(loss, F.cross_entropy(hidden @ weight.mT, torch.tensor([1, 0]), reduction="sum"))
+
+
+def test_head_gives_the_same_loss_with_and_without_gradients() -> None:
+    head = VocabularyHead(5, 13, bias=True).double()
+    hidden, labels = random(11, 5), torch.arange(11)
+    with_gradients = head.loss(hidden, labels, label_smoothing=0.1)
+    with torch.no_grad():
+        torch.testing.assert_close(head.loss(hidden, labels, label_smoothing=0.1), with_gradients, rtol=1e-10, atol=0)
