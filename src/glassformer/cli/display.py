@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -15,7 +15,6 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
-    SpinnerColumn,
     Task,
     TaskID,
     TextColumn,
@@ -27,6 +26,7 @@ from rich.text import Text
 if TYPE_CHECKING:  # a bar needs no torch
     from glassformer.tasks.translation import TranslationRecipe
     from glassformer.train.loop import Progress as Standing
+    from glassformer.train.pace import Pace
     from glassformer.train.plan import Forecast
     from glassformer.train.step import StepReport
 
@@ -70,28 +70,36 @@ class StageDisplay:
             self.counted = None
 
 
+class TrainingBar(Progress):
+    """A bar with a line of figures below it."""
+
+    figures = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        yield Text(f"  {self.figures}", style="dim", no_wrap=True, overflow="ellipsis")
+
+
 class TrainingDisplay(StageDisplay):
     """The progress of a training: a bar on a terminal, a line per validation anywhere."""
 
     def __init__(self, out: str) -> None:
         super().__init__()
         self.out = out
-        self.bar = Progress(
-            SpinnerColumn(),
-            TextColumn("step"),
-            MofNCompleteColumn(),
+        self.bar = TrainingBar(
+            TextColumn("  step"),
+            MofNCompleteColumn(separator=" of "),
             BarColumn(bar_width=24),
             TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("loss {task.fields[loss]}"),
-            TextColumn("{task.fields[rate]} tokens/s"),
-            TextColumn("{task.fields[best]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
+            TextColumn("{task.fields[left]}"),
             console=self.console,
             transient=True,
             disable=not self.console.is_terminal,
+            refresh_per_second=2,  # drawing takes time from the training
         )
-        self.task = self.bar.add_task("train", total=None, loss="-", rate="-", best="", visible=False)
+        self.task = self.bar.add_task("train", total=None, left="", visible=False)
+        self.pace: Pace | None = None
+        self.best_by = "bleu"
         self.smooth_loss: float | None = None
         self.smooth_rate: float | None = None
         self.tokens = 0
@@ -105,41 +113,86 @@ class TrainingDisplay(StageDisplay):
         super().begin_count(total)
 
     def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int, forecast: Forecast) -> None:
+        from glassformer.train.pace import Pace
+
         model, train = recipe.model, recipe.train
+        self.pace, self.best_by = Pace.of(train, forecast), train.best_by
         shape = f"{model.N}+{model.N_decoder or model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
         self.on_stage(f"Transformer with {parameters:,} parameters ({shape})")
         where = f"going on at step {resumed_at:,} of" if resumed_at else "training"
         machine = f"{train.device}, {threads(train.threads)}"
         self.on_stage(f"{where} {train.steps:,} steps of {train.batch_tokens:,} tokens on {machine}")
         self.on_stage(f"this will take {forecast}, if it does not stop getting better before")
+        self.on_stage(f"watch it: {self.out}/report.html, in a browser")
         self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)
         self.bar.start()
 
     def on_step(self, progress: Standing, report: StepReport, seconds: float) -> None:
-        rate = (progress.tokens - self.tokens) / seconds if self.tokens or progress.step == 1 else None
+        if self.tokens or progress.step == 1:
+            self.smooth_rate = _smooth(self.smooth_rate, (progress.tokens - self.tokens) / seconds)
         self.tokens = progress.tokens
         self.smooth_loss = _smooth(self.smooth_loss, report.loss)
-        if rate is not None:
-            self.smooth_rate = _smooth(self.smooth_rate, rate)
-        shown_rate = f"{self.smooth_rate:,.0f}" if self.smooth_rate else "-"
-        self.bar.update(self.task, completed=progress.step, loss=f"{self.smooth_loss:.3f}", rate=shown_rate)
+        if self.pace is not None:
+            self.pace.on_step(seconds)
+        self.bar.figures = self.figures(progress)
+        self.bar.update(self.task, completed=progress.step, left=self.left(progress.step))
+
+    def figures(self, progress: Standing) -> str:
+        """Loss and speed of the last steps, and the best so far by what it is chosen by."""
+        rate = [f"{self.smooth_rate:,.0f} tokens/s"] if self.smooth_rate else []
+        parts = [f"loss {self.smooth_loss:.3f}", *rate, f"epoch {progress.epoch + 1}", self.best(progress)]
+        return " · ".join(part for part in parts if part)
+
+    def best(self, progress: Standing) -> str:
+        from glassformer.train.pace import best_words
+
+        return best_words(progress.best_score, progress.best_step, best_by=self.best_by)
+
+    def left(self, step: int) -> str:
+        from glassformer.train.plan import duration
+
+        return "" if self.pace is None else f"about {duration(self.pace.left(step))} left"
 
     def on_validation(self, record: Mapping[str, Any]) -> None:
-        star = " [bold green]best so far[/bold green]" if record["best"] else ""
-        self.console.print(
-            f"  step {record['step']:>6,}  valid loss {record['valid_loss']:.3f}  BLEU {record['valid_bleu']:5.1f}  "
-            f"chrF {record['valid_chrf']:5.1f}  {record['seconds']:,.0f} s{star}"
+        if self.pace is not None:
+            self.pace.on_validation(record["validation_seconds"])
+        line = validation_line(
+            record,
+            train_loss=self.smooth_loss,
+            left=self.left(record["step"]),
+            width=self.console.width if self.console.is_terminal else None,
         )
-        if record["best"]:
-            self.bar.update(self.task, best=f"best BLEU {record['valid_bleu']:.1f}")
+        self.console.print(line)
 
     def farewell(self, progress: Standing) -> None:
         """The last words: how it ended and what to do next."""
         if not progress.stopped:
             self.console.print(f"Stopped at step {progress.step:,} and saved. The same command goes on from there.")
         elif progress.stopped != "finished before":
-            self.console.print(f"Done ({progress.stopped}); the weights of step {progress.best_step:,} were the best.")
+            self.console.print(f"Done ({progress.stopped}); kept are the weights of the {self.best(progress)}.")
         self.console.print(escape(f'Try:  glassformer translate {shlex.quote(self.out)} "..."'))
+
+
+def validation_line(record: Mapping[str, Any], *, train_loss: float | None, left: str, width: int | None = None) -> str:
+    """One line for a person. What matters least goes first where a terminal is too narrow for all of it."""
+    from glassformer.train.plan import duration
+
+    shown = {
+        "step": f"step {record['step']:>6,}",
+        "epoch": f"epoch {record['epoch'] + 1:>2}",
+        "train": "" if train_loss is None else f"loss {train_loss:.3f}",
+        "valid": f"valid loss {record['valid_loss']:.3f}",
+        "bleu": f"BLEU {record['valid_bleu']:5.1f}",
+        "chrf": f"chrF {record['valid_chrf']:5.1f}",
+        "time": f"after {duration(record['elapsed_seconds'])}",
+        "left": left,
+    }
+    star = "best so far" if record["best"] else ""
+    for least in ("epoch", "chrf", "train", "time"):
+        if width is not None and len("  ".join(["", *shown.values(), star])) > width:
+            shown.pop(least)
+    line = "  ".join(["", *(text for text in shown.values() if text)])
+    return f"{line}  [bold green]{star}[/bold green]" if star else line
 
 
 def threads(count: int | None) -> str:

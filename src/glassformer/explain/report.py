@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from glassformer.evaluate.score import Score
+from glassformer.explain.progress import ShownProgress, Watched
 
 if TYPE_CHECKING:
     from glassformer.explain.trace import Explanation
@@ -201,6 +202,8 @@ class Report:
     part: str = ""  # what the scores were measured on, if not just held-out sentences
     scores: Sequence[Score] = ()
     curves: Sequence[CurvePoint] = ()
+    progress: ShownProgress | None = None  # of a training that goes on
+    watched: Sequence[Watched] = ()
     samples: Sequence[Sample] = ()
     sentence: ShownSentence | None = None
     positions: Sequence[Sequence[float]] = ()  # [position][dimension]

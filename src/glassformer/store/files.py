@@ -34,6 +34,18 @@ def write_atomically(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def replace_quickly(path: Path, content: bytes) -> None:
+    """Like `write_atomically` for a reader of the file, but a power cut may take it: nothing waits for the disk."""
+    temporary = temporary_name(path)
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror}). What stood there before is unchanged.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def temporary_name(path: Path) -> Path:
     """What `path` is called until it is whole; TEMPORARY matches it."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -172,6 +172,10 @@ class RunFolder:
         files.write_atomically(self.path / REPORT, html.encode())
         return self.path / REPORT
 
+    def show_report(self, html: str) -> None:
+        """A page of a run that goes on: never half written, but not worth waiting for the disk; the next one comes."""
+        files.replace_quickly(self.path / REPORT, html.encode())
+
     def finish(self, weights: Mapping[str, Tensor], *, about: Mapping[str, Any]) -> None:
         """Puts the chosen weights in place, with a manifest of all."""
         packed = files.pack_tensors(weights)

@@ -171,3 +171,20 @@ def test_bytes_that_hold_no_tensors_are_refused_with_their_origin() -> None:
     for content in (b"", b"no tensors", files.pack_tensors({"a": torch.ones(3)})[:-1]):
         with pytest.raises(RunError, match=r"here: not a safetensors file"):
             files.unpack_tensors(content, origin="here")
+
+
+def test_a_quick_replacement_is_whole_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "page"
+    files.replace_quickly(path, b"one")
+    files.replace_quickly(path, b"two")
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("page", b"two")]
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(
+        RunError, match=r"page: cannot be written \(No space left on device\)\. What stood there before"
+    ):
+        files.replace_quickly(path, b"three")
+    assert path.read_bytes() == b"two"

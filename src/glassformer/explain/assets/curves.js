@@ -23,7 +23,7 @@ function lineChart(chart, curves) {
     .map(([key, name], i) => ({ name, i, points: curves.filter((p) => isNumber(p[key])).map((p) => [p.step, p[key]]) }))
     .filter((one) => one.points.length > 0);
   if (!series.length) return null;
-  const holder = el("div");
+  const holder = el("div", { style: `min-height:${CHART_HEIGHT}px` }); // the page has its height before it is drawn
   const readout = el("p", { class: "readout", "aria-live": "polite" }, summary(series, chart));
   const draw = () => holder.replaceChildren(chartSvg(chart, series, holder.clientWidth || 480, readout));
   whenPlaced(holder, draw);

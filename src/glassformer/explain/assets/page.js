@@ -1,9 +1,11 @@
 // Puts the sections together. A part that is not in the data gets no section; one that fails says so and stops no other.
 
 const SECTIONS = [
+  ["progress", (data) => (data.progress.refresh ? "Training goes on" : "Training was stopped"), (data) => data.progress, drawProgress],
   ["verdict", "In plain words", (data) => data.verdict, drawVerdict],
   ["scores", (data) => `Scores on ${data.part || "held-out sentences"}`, (data) => data.scores, drawScores],
   ["curves", "How it learned", (data) => data.curves, drawCurves],
+  ["watched", "How the translations improved", (data) => data.watched, drawWatched],
   ["samples", "Translations", (data) => data.samples, drawSamples],
   ["sentence", "A sentence, piece by piece", (data) => data.sentence, drawSentence],
   ["steps", "Choosing the words", (data) => data.sentence && data.sentence.steps.length, drawSteps],
@@ -45,6 +47,7 @@ function drawPage() {
   if (links.length > 1) nav.append(el("ul", {}, links));
   else nav.remove();
   document.documentElement.dataset.drawn = "yes";
+  scrollBack();
 }
 
 drawPage();

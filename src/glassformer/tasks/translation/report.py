@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -14,13 +15,16 @@ from glassformer.data.token_cache import TokenCache
 from glassformer.evaluate.score import Score
 from glassformer.explain.data_report import Learning, shown_data
 from glassformer.explain.page import render_report
+from glassformer.explain.progress import ShownProgress, Watched, watched
 from glassformer.explain.report import Report, Sample, ShownAlignment, ShownData, shown_sentence
 from glassformer.explain.trace import Explanation
 from glassformer.explain.verdict import verdict
 from glassformer.nn.positions import FixedPositions, LearnedPositions
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation.alignment import AlignmentHead, piece_links
+from glassformer.tasks.translation.material import Held
 from glassformer.tasks.translation.translator import Translator
+from glassformer.tasks.translation.validation import watched_places
 
 SAMPLES, POSITIONS = 24, 64
 
@@ -42,12 +46,16 @@ def make_report(
     measured: Measured,
     *,
     train_pairs: int | None = None,
+    valid: Held | None = None,
     alignment: AlignmentHead | None = None,
     phrase: Phrase | None = None,
     data: ShownData | None = None,
 ) -> str:
-    """The page as HTML. A short held-out sentence is opened up: `phrase`, whose alignment is known, if there is one."""
-    curves = [record for record in run.metrics() if "step" in record]  # the closing measurement has none
+    """The page as HTML. A short held-out sentence is opened up: `phrase`, whose alignment is known, if there is one.
+
+    `valid` are the sentences that were translated at each validation.
+    """
+    curves = course(run)
     explained = translator.explain(phrase.source if phrase else shown_by_default(measured.sources))
     vocabulary = len(translator.target)
     report = Report(
@@ -65,6 +73,7 @@ def make_report(
         part=measured.part,
         scores=measured.scores,
         curves=curves,
+        watched=[] if valid is None else watched_sentences(valid, curves),
         samples=samples(measured),
         sentence=shown_sentence(explained, trace=traces(translator, explained.text)),
         positions=position_table(translator),
@@ -72,6 +81,32 @@ def make_report(
         data=data,
     )
     return render_report(report)
+
+
+def make_live_report(
+    translator: Translator, run: RunFolder, progress: ShownProgress, *, train_pairs: int, valid: Held
+) -> str:
+    """The page of a training that goes on: nothing is computed for it but what training has measured anyway."""
+    curves = course(run)
+    report = Report(
+        title=f"Run {run.path.name}",
+        subtitle="A Transformer that learns to translate",
+        facts=facts(translator, run, train_pairs),
+        progress=progress,
+        curves=curves,
+        watched=watched_sentences(valid, curves),
+    )
+    return render_report(report)
+
+
+def course(run: RunFolder) -> list[dict[str, Any]]:
+    """The records of the steps; the closing measurement is of none."""
+    return [record for record in run.metrics() if "step" in record]
+
+
+def watched_sentences(valid: Held, curves: Sequence[Mapping[str, Any]]) -> list[Watched]:
+    """The few sentences that are kept at each validation, and what was made of them."""
+    return watched([(valid.sources[i], valid.references[i]) for i in watched_places(valid)], curves)
 
 
 def learnt_from(findings: Findings, pairs: TokenCache, settings: DataSettings) -> ShownData:
@@ -108,12 +143,23 @@ def facts(translator: Translator, run: RunFolder, train_pairs: int | None) -> di
             ("Vocabulary", vocabulary),
         ],
         "Training": [
-            ("Steps", f"{training.get('steps', train.steps):,}, best at {training.get('best_step', 0):,}"),
-            ("Time", f"{training.get('seconds', 0):,.0f} s on {train.device}, {train.threads} threads"),
+            *ended_facts(training),
+            ("Machine", f"{train.device}, {train.threads} threads"),
             ("Learning rate", f"{train.lr:g}, {train.schedule} after {train.warmup} steps of warm-up"),
             *([("Pairs", f"{train_pairs:,}")] if train_pairs else []),
         ],
     }
+
+
+def ended_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is known once a training has ended."""
+    if not training:
+        return []
+    seconds = training.get("elapsed_seconds", training["seconds"])
+    return [
+        ("Steps", f"{training['steps']:,}, best at {training['best_step']:,}"),
+        ("Time", f"{seconds:,.0f} s, of which {training['seconds']:,.0f} s in steps"),
+    ]
 
 
 def samples(measured: Measured) -> list[Sample]:

@@ -18,7 +18,8 @@ from glassformer.errors import RunError, SettingsError
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
 from glassformer.tasks.translation.alignment import best_alignment_head
-from glassformer.tasks.translation.material import Material, changed_files
+from glassformer.tasks.translation.live import LiveReport
+from glassformer.tasks.translation.material import Held, Material, changed_files
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, prepare
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
@@ -79,17 +80,17 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     rehearsal = Rehearsal(prepared, watcher)
     if not run.exists:
         begin_run(run, prepared)
-    job = make_job(prepared, rehearsal, run, watcher)
+    live = LiveReport(watcher, run, rehearsal)
+    job = make_job(prepared, rehearsal, run, live)
     done = run.steps[-1] if run.steps else 0
-    watcher.on_plan(
-        prepared.recipe, parameters=rehearsal.parameters, resumed_at=done, forecast=rehearsal.forecast(done)
-    )
+    live.on_plan(prepared.recipe, parameters=rehearsal.parameters, resumed_at=done, forecast=rehearsal.forecast(done))
     progress = train_loop(job)
+    live.on_end(progress)
     if progress.stopped:
         finish(run, job.model, progress)
         watcher.on_stage("Measuring, and writing the report")
         translator = load(run.path, device=str(prepared.device))
-        write_report(translator, run, prepared.material, pairs=prepared.pairs, watcher=watcher)
+        write_report(translator, run, prepared.material, pairs=prepared.pairs, watcher=watcher, valid=rehearsal.sample)
         run.drop_checkpoints()
     return progress
 
@@ -172,11 +173,19 @@ def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
     best = run.checkpoint(progress.best_step)
     load_weights(model, best.weights, origin=f"checkpoint {best.step}")
     ended = {"stopped": progress.stopped, "best_step": progress.best_step, "steps": progress.step}
-    run.finish(best.weights, about={"training": {**ended, "seconds": round(progress.seconds, 1)}})
+    clocks = {"seconds": progress.seconds, "elapsed_seconds": progress.seconds + progress.validating}
+    clocks = {name: round(seconds, 1) for name, seconds in clocks.items()}
+    run.finish(best.weights, about={"training": {**ended, **clocks}})
 
 
 def write_report(
-    translator: Translator, run: RunFolder, material: Material, *, pairs: TokenCache, watcher: TrainingWatcher
+    translator: Translator,
+    run: RunFolder,
+    material: Material,
+    *,
+    pairs: TokenCache,
+    watcher: TrainingWatcher,
+    valid: Held,
 ) -> None:
     """report.html, and what it measured as the last line of the metrics."""
     gold, held = material.gold, material.measured()
@@ -193,9 +202,10 @@ def write_report(
     measured = Measured(scores, held.sources, held.references, hypotheses, part=part)
     shown = shown_phrase(gold.test) if gold else None
     data = learnt_from(material.findings, pairs, translator.recipe.data) if material.findings else None
-    run.write_report(
-        make_report(translator, run, measured, train_pairs=len(pairs), alignment=head, phrase=shown, data=data)
+    page = make_report(
+        translator, run, measured, train_pairs=len(pairs), valid=valid, alignment=head, phrase=shown, data=data
     )
+    run.write_report(page)
     # Without a step: it is of the chosen weights, and made again should the run be cut off before its very end.
     values = {score.name: score.value for score in scores}
     run.append_metrics({"measured": values, "alignment": None if head is None else asdict(head)})

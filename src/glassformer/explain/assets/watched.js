@@ -1,0 +1,102 @@
+// The same held-out sentences at one validation after another. What is new since the version before is marked.
+
+const VERSIONS = 5; // of each sentence, until all are asked for
+
+function drawWatched(data, section) {
+  let all = Boolean(remembered().versions);
+  const list = el("div", { class: "watched" });
+  const button = el("button", { type: "button", onclick: () => { all = !all; remember({ versions: all }); show(); } });
+  const most = Math.max(...data.watched.map((one) => one.versions.length));
+  function show() {
+    list.replaceChildren(...data.watched.map((one) => watchedCard(one, all ? Infinity : VERSIONS)));
+    button.textContent = all ? `Show at most ${VERSIONS} versions of each` : "Show every version";
+  }
+  show();
+  section.append(
+    el("p", { class: "note" }, "Held-out sentences as they were translated at the validations. ",
+      el("mark", {}, "Marked"), " is what is new since the version above, ‸ where words went."),
+    list);
+  if (most > VERSIONS) section.append(el("div", { class: "controls" }, button));
+  return true;
+}
+
+function watchedCard({ source, references, versions }, most) {
+  const kept = spread(versions, most);
+  const rows = kept.map((version, i) => versionRow(version, kept[i - 1], references));
+  const meant = el("tr", { class: "meant" }, el("th", { scope: "row" }, "reference"),
+    el("td", {}, references.map((text) => el("div", {}, words(text)))));
+  return el("div", { class: "card" }, el("h3", {}, words(source)),
+    el("table", {}, el("tbody", {}, rows, meant)));
+}
+
+// At most so many: the first, the last, and some evenly between.
+function spread(list, most) {
+  if (list.length <= most) return list;
+  return Array.from({ length: most }, (_, i) => list[Math.round((i * (list.length - 1)) / (most - 1))]);
+}
+
+// A model that has not learnt to end repeats itself: so much of it is enough.
+function shortened(text, references) {
+  const most = 60 + 2 * Math.max(...references.map((one) => one.length));
+  return text.length > most ? text.slice(0, most) + " …" : text;
+}
+
+function versionRow(version, before, references) {
+  const steps = version.step === version.until ? whole(version.step) : `${whole(version.step)} – ${whole(version.until)}`;
+  const equal = references.includes(version.text) ? el("span", { class: "right", title: "equals a reference" }, " ✓") : null;
+  const now = shortened(version.text, references);
+  const text = now.trim() ? el("bdi", { dir: "auto" }, before ? changes(shortened(before.text, references), now) : now)
+    : el("span", { class: "note" }, "(nothing)");
+  return el("tr", {}, el("th", { scope: "row", class: "num" }, "step " + steps), el("td", {}, text, equal));
+}
+
+// Words, also of languages that do not write spaces between them.
+function piecesOf(text) {
+  if (!window.Intl || !Intl.Segmenter) return text.split(/(\s+)/).filter(Boolean);
+  return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].map((one) => one.segment);
+}
+
+// `now` with marks on what is not in the longest common row of pieces with `before`.
+function changes(before, now) {
+  const a = piecesOf(before), b = piecesOf(now);
+  const longest = commonLengths(a, b);
+  const parts = []; // [text, is new, words went before it]
+  let i = 0, j = 0, gone = false;
+  while (j < b.length) {
+    const same = i < a.length && a[i] === b[j];
+    if (!same && i < a.length && longest[i + 1][j] >= longest[i][j + 1]) {
+      gone = gone || Boolean(a[i].trim());
+      i += 1;
+    } else {
+      parts.push([b[j], !same, same && gone]);
+      gone = false;
+      j += 1;
+      if (same) i += 1;
+    }
+  }
+  return joined(parts).flatMap(([text, isNew, went]) =>
+    [went ? el("span", { class: "gone", title: "words went here" }, "‸") : "", isNew ? el("mark", {}, text) : text]);
+}
+
+// New words that stand beside each other as one, with the spaces between them.
+function joined(parts) {
+  const found = [];
+  parts.forEach(([text, isNew, went], i) => {
+    const space = !text.trim();
+    const fresh = space ? Boolean(i && i + 1 < parts.length && parts[i - 1][1] && parts[i + 1][1]) : isNew;
+    if (found.length && found.at(-1)[1] === fresh && !went) found.at(-1)[0] += text;
+    else found.push([text, fresh, went && !space]);
+  });
+  return found;
+}
+
+// [i][j]: how long the longest common row of a from i and b from j is.
+function commonLengths(a, b) {
+  const table = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) {
+      table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
+    }
+  }
+  return table;
+}
