@@ -230,8 +230,8 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "Cross-entropy with label smoothing (section 5.4)",
             r"$-\sum_v q_v \log p_v,\quad q = (1-\epsilon)\,\mathrm{onehot}(y) + \epsilon / V$",
-            "train/objective.py",
-            "F.cross_entropy(logits, labels",
+            "nn/vocabulary_loss.py",
+            "linear_cross_entropy",
         ),
         Row(
             "Warm-up (equation 3)",

@@ -125,7 +125,7 @@ class SelfAttention(nn.Module):
         self.heads, self.kv_heads = heads, kv_heads or heads
         self.head_width = head_width or width // heads
         self.rows = [self.heads * self.head_width] + 2 * [self.kv_heads * self.head_width]
-        self.qkv = projection(width, self.rows, bias=bias)
+        self.qkv = Projections(width, self.rows, bias=bias)
         self.q, self.k, self.v = Tap(), Tap(), Tap()
         self.core = ScaledDotProduct(scale=scale)
         self.out = HeadsOut(width, heads=heads, head_width=self.head_width, bias=bias)
@@ -165,8 +165,8 @@ class CrossAttention(nn.Module):
         super().__init__()
         self.head_width = width // heads
         self.rows = 2 * [(kv_heads or heads) * self.head_width]
-        self.query = projection(width, [heads * self.head_width], bias=bias)
-        self.key_value = projection(memory_width or width, self.rows, bias=bias)
+        self.query = Projections(width, [heads * self.head_width], bias=bias)
+        self.key_value = Projections(memory_width or width, self.rows, bias=bias)
         self.q, self.k, self.v = Tap(), Tap(), Tap()
         self.core = ScaledDotProduct(scale=scale)
         self.out = HeadsOut(width, heads=heads, head_width=self.head_width, bias=bias)
@@ -185,14 +185,16 @@ class CrossAttention(nn.Module):
         return self.out(self.core(q, k, v, mask=mask)).view(x.shape)
 
 
-def projection(width: int, rows: list[int], *, bias: bool) -> nn.Linear:
+class Projections(nn.Linear):
     """One Linear that holds several projections below each other, each initialised as if it stood alone."""
-    linear = nn.Linear(width, sum(rows), bias=bias)
-    for part in linear.weight.split(rows):
-        nn.init.xavier_uniform_(part)
-    if bias:
-        nn.init.zeros_(linear.bias)
-    return linear
+
+    def __init__(self, width: int, rows: list[int], *, bias: bool) -> None:
+        super().__init__(width, sum(rows), bias=bias)
+        self.rows = rows  # of each projection
+        for part in self.weight.split(rows):
+            nn.init.xavier_uniform_(part)
+        if bias:
+            nn.init.zeros_(self.bias)
 
 
 def split_heads(x: Tensor, head_width: int) -> Tensor:

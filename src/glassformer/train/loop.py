@@ -13,7 +13,7 @@ from torch import nn
 from glassformer.data.batches import Batch, Pools, stream
 from glassformer.store.run import Checkpoint, RunFolder
 from glassformer.store.weights import load_weights, weights_of
-from glassformer.train.optimiser import load_optimiser, make_optimiser, optimiser_tensors
+from glassformer.train.optimiser import Optimisers, load_optimiser, make_optimiser, optimiser_tensors
 from glassformer.train.schedule import learning_rate
 from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Loss, StepReport, autocast_for, seed_step, train_step
@@ -84,7 +84,7 @@ def train_loop(job: Job) -> Progress:
     return progress
 
 
-def restore(job: Job, optimiser: torch.optim.Optimizer) -> Progress:
+def restore(job: Job, optimiser: Optimisers) -> Progress:
     """The latest checkpoint's state, or a fresh start."""
     if not job.run.steps:
         job.run.cut_metrics(-1)
@@ -101,9 +101,7 @@ def job_batches(job: Job, *, skip: int) -> Iterator[tuple[int, Batch]]:
     return stream(job.pairs, tokens=settings.batch_tokens, seed=settings.seed, skip=skip)
 
 
-def advance(
-    job: Job, optimiser: torch.optim.Optimizer, progress: Progress, batches: Iterator[tuple[int, Batch]]
-) -> None:
+def advance(job: Job, optimiser: Optimisers, progress: Progress, batches: Iterator[tuple[int, Batch]]) -> None:
     """One update, and its place in the books."""
     settings, began = job.settings, time.perf_counter()
     taken = [next(batches) for _ in range(settings.accumulate)]
@@ -183,7 +181,7 @@ def measure(job: Job, progress: Progress) -> None:
     job.watcher.on_validation(record)
 
 
-def save(job: Job, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
+def save(job: Job, optimiser: Optimisers, progress: Progress) -> None:
     """A checkpoint of this step; the best one is kept beside the latest."""
     checkpoint = Checkpoint(
         step=progress.step,

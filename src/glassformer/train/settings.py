@@ -23,6 +23,10 @@ class TrainSettings(Settings):
     schedule: Literal["linear", "inverse-sqrt", "constant"] = Field(
         "linear", description="After the warm-up: down to zero in a line, the paper's 1/sqrt(step), or constant."
     )
+    optimiser: Literal["adamw", "muon"] = Field(
+        "adamw", description="muon: orthogonal updates for the inner matrices (AdamW for the rest); learns from less."
+    )
+    momentum: float = Field(0.95, ge=0, lt=1, description="Muon: memory of the mean gradient.")
     beta1: float = Field(0.9, ge=0, lt=1, description="AdamW: memory of the mean gradient.")
     beta2: float = Field(0.98, ge=0, lt=1, description="AdamW: memory of its square.")
     weight_decay: float = Field(0.01, ge=0, description="AdamW: pull of matrices towards zero.")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.errors import ModelError
+from glassformer.train.optimiser import Optimisers
 
 Loss = Callable[[Any], tuple[Tensor, int]]  # a batch -> the summed loss, and over how many tokens
 
@@ -26,7 +27,7 @@ class StepReport:
 
 def train_step(
     model: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimiser: Optimisers,
     batches: Sequence[Any],
     *,
     loss: Loss,
@@ -39,7 +40,7 @@ def train_step(
 
     Dividing by the whole makes n batches of m sentences the same update as one batch of n*m, whatever their lengths.
     """
-    optimiser.zero_grad(set_to_none=True)
+    optimiser.zero_grad()
     total = 0.0
     for batch in batches:
         with autocast or nullcontext():
@@ -52,9 +53,7 @@ def train_step(
             f"The loss is {total / target_tokens} and the gradient's norm {norm}: training has diverged; the weights "
             "were not touched. Train anew (another --out) with a lower train.lr or a longer train.warmup."
         )
-    for group in optimiser.param_groups:
-        group["lr"] = lr
-    optimiser.step()
+    optimiser.step(lr)
     return StepReport(total / target_tokens, target_tokens, norm)
 
 

@@ -129,7 +129,7 @@ def test_an_update_is_adamw_written_by_hand(pairs: EncodedPairs) -> None:
 
 def test_gains_and_biases_are_not_decayed_and_no_parameter_is_forgotten() -> None:
     model = make_model(output_bias=True)
-    decayed, spared = make_optimiser(model, TrainSettings(weight_decay=0.3)).param_groups
+    decayed, spared = make_optimiser(model, TrainSettings(weight_decay=0.3)).members[0].param_groups
     assert (decayed["weight_decay"], spared["weight_decay"]) == (0.3, 0.0)
     assert all(p.dim() >= 2 for p in decayed["params"])
     assert all(p.dim() < 2 for p in spared["params"])
@@ -221,7 +221,7 @@ def test_bf16_computes_matrix_products_in_bf16_and_the_loss_in_full(pairs: Encod
     full = token_loss(model, batch, label_smoothing=0.1)[0].item()
     with autocast_for(torch.device("cpu"), "bf16"):
         loss, _ = token_loss(model, batch, label_smoothing=0.1)
-    assert heard == [torch.float32, torch.bfloat16]
+    assert heard == [torch.bfloat16]  # in full precision the loss makes the logits itself
     assert loss.dtype == torch.float32
     assert loss.item() == pytest.approx(full, rel=0.02)
     assert loss.item() != full
