@@ -251,7 +251,13 @@ SECTIONS: dict[str, list[Row]] = {
             "Adam (section 5.3), decoupled weight decay",
             r"$\beta_1, \beta_2, \epsilon = 10^{-9}$",
             "train/optimiser.py",
-            "torch.optim.AdamW(groups",
+            "torch.optim.AdamW(given",
+        ),
+        Row(
+            "Muon: momentum made orthogonal (Jordan et al. 2024)",
+            r"$X \leftarrow a X + (b\, X X^\top + c\, (X X^\top)^2) X$, five times from $X = M / \lVert M \rVert$",
+            "train/muon.py",
+            "newton_schulz",
         ),
     ],
     "Decoding": [

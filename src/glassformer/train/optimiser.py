@@ -43,14 +43,12 @@ def make_optimiser(model: nn.Module, settings: TrainSettings) -> Optimisers:
     embeddings, output layer, gains and biases. Gains and biases are not decayed."""
     inner = inner_matrices(model) if settings.optimiser == "muon" else {}
     others = [p for p in model.parameters() if p not in inner]
-    groups = [
+    groups = (
         {"params": [p for p in others if p.dim() >= 2], "weight_decay": settings.weight_decay},
         {"params": [p for p in others if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    betas = settings.beta1, settings.beta2
-    members: list[torch.optim.Optimizer] = [
-        torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.lr, betas=betas, eps=1e-9, fused=True)
-    ]
+    )
+    given, betas = [group for group in groups if group["params"]], (settings.beta1, settings.beta2)
+    members: list[torch.optim.Optimizer] = [torch.optim.AdamW(given, lr=settings.lr, betas=betas, eps=1e-9, fused=True)]
     if inner:
         muon = Muon(inner, lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay, rows=inner)
         members.append(muon)

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from glassformer.config import Settings
+from glassformer.train.schedule import Schedule
 
 
 class TrainSettings(Settings):
@@ -20,8 +21,14 @@ class TrainSettings(Settings):
     warmup: int | None = Field(
         None, ge=0, description="Updates until the highest rate; if open a twentieth, at most 400."
     )
-    schedule: Literal["linear", "inverse-sqrt", "constant"] = Field(
-        "linear", description="After the warm-up: down to zero in a line, the paper's 1/sqrt(step), or constant."
+    schedule: Schedule = Field(
+        "linear",
+        description="After the warm-up: linear or cosine down to zero, the paper's inverse-sqrt(step), stable-decay "
+        "(constant, down to zero at the end) or constant.",
+    )
+    decay: float = Field(0.2, gt=0, le=1, description="stable-decay: share of the updates in which the rate falls.")
+    ema: float = Field(
+        0.0, ge=0, lt=1, description="Use a moving average of the weights with this memory, e.g. 0.999; 0: the weights."
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="muon: orthogonal updates for the inner matrices (AdamW for the rest); learns from less."

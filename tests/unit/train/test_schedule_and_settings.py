@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from glassformer.train.schedule import learning_rate
 from glassformer.train.settings import TrainSettings
 
+SCHEDULES = ["linear", "cosine", "inverse-sqrt", "stable-decay", "constant"]
+
 
 def rates(schedule: str, *, peak: float = 3e-3, warmup: int = 40, steps: int = 200) -> list[float]:
     return [learning_rate(n, peak=peak, warmup=warmup, steps=steps, schedule=schedule) for n in range(steps)]
 
 
-@pytest.mark.parametrize("schedule", ["linear", "inverse-sqrt", "constant"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_warm_up_is_a_line_to_the_peak(schedule: str) -> None:
     assert rates(schedule)[:40] == pytest.approx([3e-3 * n / 40 for n in range(1, 41)], rel=1e-12)
     assert max(rates(schedule)) == pytest.approx(3e-3)
@@ -42,12 +45,12 @@ def test_constant_stays() -> None:
     assert set(rates("constant")[40:]) == {3e-3}
 
 
-@pytest.mark.parametrize("schedule", ["linear", "inverse-sqrt", "constant"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_without_a_warm_up_the_first_rate_is_the_peak(schedule: str) -> None:
     assert rates(schedule, warmup=0)[0] == 3e-3
 
 
-@pytest.mark.parametrize("schedule", ["linear", "inverse-sqrt", "constant"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_no_rate_is_negative_even_if_all_steps_are_warm_up(schedule: str) -> None:
     assert all(rate > 0 for rate in rates(schedule, warmup=300))
 
@@ -72,3 +75,15 @@ def test_resolving_again_changes_nothing() -> None:
     assert settings.steps == 1
     assert settings.valid_every == 1
     assert settings.resolved(batches_per_epoch=5000, threads=3, device="cpu") == settings
+
+
+def test_cosine_goes_down_in_half_a_wave() -> None:
+    after = rates("cosine")[40:]
+    expected = [3e-3 * (1 + math.cos(math.pi * i / 160)) / 2 for i in range(160)]
+    assert after == pytest.approx(expected, rel=1e-9)
+
+
+def test_stable_decay_is_constant_and_then_a_line_to_zero() -> None:
+    after = rates("stable-decay")
+    assert after[40:160] == pytest.approx(120 * [3e-3])
+    assert after[160:] == pytest.approx([3e-3 * left / 40 for left in range(40, 0, -1)], rel=1e-9)
