@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -27,6 +27,13 @@ class Settings(BaseModel):
     """The base of all settings: immutable, and an unknown name is an error, never silently dropped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
+
+    def decided(self, values: Mapping[str, Any]) -> Self:
+        """A copy with `values`, which do not count as set by the user (`model_fields_set`)."""
+        copy = self.model_copy(update=values)
+        copy.__pydantic_fields_set__.clear()
+        copy.__pydantic_fields_set__.update(self.model_fields_set)
+        return copy
 
 
 S = TypeVar("S", bound=Settings)

@@ -28,6 +28,9 @@ TRAIN_EXAMPLES = """
   glassformer train --pairs corpus.tmx --languages en,de --valid 1% --out runs/en-de
       [dim]a file with both sides (.tsv, .csv, .jsonl, .po, .tmx, also packed); 1% is held out to validate with[/dim]
 
+  glassformer train --source train.en --target train.de --budget 30m --out runs/en-de
+      [dim]half an hour: model, vocabulary, batches and steps are chosen for these sentences and this machine[/dim]
+
   glassformer train --source 'corpus/*.en' --target 'corpus/*.de' --filters recommended --out runs/en-de
       [dim]several files; doubtful pairs are left out and counted (see `glassformer doctor`)[/dim]
 
@@ -74,6 +77,12 @@ def train(
     corpus: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     valid: Annotated[list[str] | None, typer.Option(metavar="FILE...|SHARE")] = None,
     filters: Annotated[str | None, typer.Option(metavar="A,B")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Time for everything, e.g. 30m: chooses what is not set, to end at its best then."
+        ),
+    ] = None,
     out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder again goes on with it.")] = None,
     set_: Setting = None,
     forecast: Annotated[
@@ -87,6 +96,7 @@ def train(
     data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     data |= {"languages": languages, "corpus": corpus, "filters": filters}
     given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value}, "out": out}
+    given |= {"train": {"budget": budget}} if budget else {}
     tree = merge(read_toml(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
     tree = apply_assignments(tree, set_ or [])
 

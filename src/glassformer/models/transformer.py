@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal, Protocol, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
 from glassformer.config import Settings
@@ -71,13 +71,15 @@ class TransformerConfig(Settings):
     )
     output_bias: bool = Field(False, description="A learned bias on the logits.")
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _fill_in_size(cls, values: Any) -> Any:
+    def _fill_in_size(cls, values: Any, validated: ModelWrapValidatorHandler[TransformerConfig]) -> TransformerConfig:
+        """What the size fills in does not count as set."""
         if not isinstance(values, dict):
-            return values  # not a section: the fields' own check says so
-        size = str(values.get("size", "tiny"))
-        return {**SIZES.get(size, SIZES["tiny"]), **values}
+            return validated(values)  # not a section: the fields' own check says so
+        config = validated({**SIZES.get(str(values.get("size", "tiny")), SIZES["tiny"]), **values})
+        config.__pydantic_fields_set__.intersection_update(values)
+        return config
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> TransformerConfig:

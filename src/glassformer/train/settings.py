@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from glassformer.config import Settings
 from glassformer.train.schedule import Schedule
 
 
+def seconds_of(budget: str) -> float:
+    """30m, 1h30m, 90s, 2h as seconds."""
+    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", budget.replace(" ", ""))
+    if not found or not any(found.groups()):
+        raise ValueError("a length of time, such as 30m, 1h30m or 90s")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return 3600 * hours + 60 * minutes + seconds
+
+
+def _checked_budget(value: Any) -> str:
+    """A bare number is minutes."""
+    bare = isinstance(value, int | float) or str(value).strip().isdecimal()
+    budget = f"{str(value).strip()}m" if bare else str(value).strip()
+    if seconds_of(budget) <= 0:
+        raise ValueError("a budget is longer than no time at all")
+    return budget
+
+
+Budget = Annotated[str, BeforeValidator(_checked_budget)]
+
+
 class TrainSettings(Settings):
     """Length, step size, regularisation and checks of a training. What is left open is resolved before step 1."""
 
+    budget: Budget | None = Field(
+        None,
+        description="Time for everything, e.g. 30m or 1h30m: chooses all that is not set, to end at its best then.",
+    )
     epochs: float = Field(20.0, gt=0, description="Passes over the data; decides `steps` where that is not given.")
     steps: int | None = Field(None, ge=1, description="Updates of the weights in all.")
     batch_tokens: int = Field(4096, ge=16, description="Tokens in a batch, both sides and padding included.")
@@ -57,9 +83,11 @@ class TrainSettings(Settings):
         steps = self.steps or max(1, round(self.epochs * batches_per_epoch / self.accumulate))
         decided = {
             "steps": steps,
-            "warmup": min(400, steps // 20) if self.warmup is None else self.warmup,
+            "warmup": min(400, steps // 20)
+            if self.warmup is None or "warmup" not in self.model_fields_set
+            else self.warmup,
             "valid_every": self.valid_every or min(steps, max(10, -(-steps // 20))),
             "threads": threads,
             "device": device,
         }
-        return self.model_copy(update=decided)
+        return self.decided(decided)

@@ -12,6 +12,7 @@ from torch import nn
 from glassformer.data.batches import Pools, count_batches
 from glassformer.data.token_cache import TokenCache, build_cache, cache_folder, sweep
 from glassformer.models.transformer import Transformer
+from glassformer.tasks.translation.budget_rules import with_vocabulary
 from glassformer.tasks.translation.material import Material, read_material
 from glassformer.tasks.translation.recipe import TranslationRecipe
 from glassformer.tasks.translation.translator import Translator, marks_of
@@ -44,6 +45,8 @@ def prepare(
     device = choose_device(recipe.train.device)
     watcher.on_stage("Reading the sentences")
     material = read_material(recipe.data, seed=recipe.train.seed, listener=watcher)
+    if recipe.train.budget and not tokenizers:
+        recipe = with_vocabulary(recipe, material.pairs)
     source, target = tokenizers or make_tokenizers(recipe, material, watcher)
     pairs = encode(recipe, material, source, target, watcher)
     return Prepared(resolve(recipe, pairs, device), material, source, target, pairs, device)
@@ -96,7 +99,7 @@ def resolve(recipe: TranslationRecipe, pairs: Pools, device: torch.device) -> Tr
     """The recipe with everything decided that depends on the data and the machine."""
     batches = count_batches(pairs, tokens=recipe.train.batch_tokens, seed=recipe.train.seed)
     settings = recipe.train.resolved(batches_per_epoch=batches, threads=torch.get_num_threads(), device=str(device))
-    return recipe.model_copy(update={"train": settings, "out": None})
+    return recipe.decided({"train": settings, "out": None})
 
 
 class Rehearsal:
@@ -116,8 +119,8 @@ class Rehearsal:
     def parameters(self) -> int:
         return parameter_count(self.translator.model)
 
-    def forecast(self, done: int = 0) -> Forecast:
-        """What the steps after the `done` ones will take."""
+    def forecast(self, done: int = 0, *, patience: float | None = None) -> Forecast:
+        """What the steps after the `done` ones will take, from steps timed for `patience` seconds."""
         prepared, settings = self.prepared, self.prepared.recipe.train
 
         def validation(model: Transformer) -> None:
@@ -131,6 +134,7 @@ class Rehearsal:
             validation=validation,
             closing_validations=len(prepared.material.measured().sources) / len(self.sample.sources),
             done=done,
+            patience=patience,
         )
 
 

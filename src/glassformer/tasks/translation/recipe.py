@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from glassformer.config import Settings, validate
+from glassformer.config import Settings, merge, validate
 from glassformer.data.settings import DataSettings
 from glassformer.decode.settings import DecodeSettings
 from glassformer.errors import RunError
@@ -50,6 +50,11 @@ class TranslationRecipe(Settings):
                 f"{self.data.max_tokens}"
             )
         return self
+
+
+def as_begun(then: TranslationRecipe, now: TranslationRecipe) -> TranslationRecipe:
+    """`now`, with all that it does not set as it was chosen `then`: a budget is spent only once."""
+    return validate(TranslationRecipe, merge(then.model_dump(), now.model_dump(exclude_unset=True)))
 
 
 def read_recipe(run: RunFolder) -> TranslationRecipe:

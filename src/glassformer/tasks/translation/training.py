@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -18,10 +19,11 @@ from glassformer.errors import RunError, SettingsError
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
 from glassformer.tasks.translation.alignment import best_alignment_head
+from glassformer.tasks.translation.budget import within_budget
 from glassformer.tasks.translation.live import LiveReport
 from glassformer.tasks.translation.material import Held, Material, changed_files
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, prepare
-from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
+from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
 from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load, load_tokenizers
 from glassformer.tasks.translation.validation import validate_translator
@@ -29,6 +31,7 @@ from glassformer.tasks.translation.watching import Silent, TrainingWatcher
 from glassformer.train.loop import Job, Progress, train_loop
 from glassformer.train.objective import token_loss
 from glassformer.train.plan import Forecast
+from glassformer.train.settings import seconds_of
 
 
 def train_translator(
@@ -72,7 +75,12 @@ def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
 
 
 def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher) -> Progress:
+    began = time.monotonic()
+    if run.exists and recipe.train.budget:
+        recipe = as_begun(read_recipe(run), recipe)
     prepared = prepare(recipe, watcher, tokenizers=load_tokenizers(run) if run.exists else None)
+    if recipe.train.budget and not run.exists:
+        prepared = within_budget(prepared, watcher, until=began + seconds_of(recipe.train.budget))
     data = prepared.material.fingerprints
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
         refuse_changes(run, [*changed_settings(prepared.recipe, read_recipe(run)), *changed_data(run, data)])
@@ -137,6 +145,8 @@ def changed_settings(now: TranslationRecipe, then: TranslationRecipe) -> list[st
 
 def still_open_as(then: TranslationRecipe, now: TranslationRecipe) -> TranslationRecipe:
     """`now` with what it leaves open (steps, threads, device, ...) decided as it was `then`."""
+    if now.train.budget:
+        return as_begun(then, now)
     train = {name: value for name, value in now.train if value is not None and value != "auto"}
     return now.model_copy(update={"train": then.train.model_copy(update=train)})
 
