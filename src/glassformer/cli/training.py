@@ -31,6 +31,9 @@ TRAIN_EXAMPLES = """
   glassformer train --source train.en --target train.de --budget 30m --out runs/en-de
       [dim]half an hour: model, vocabulary, batches and steps are chosen for these sentences and this machine[/dim]
 
+  glassformer train --from runs/en-de --pairs our-texts.tmx --languages en,de --out runs/ours
+      [dim]fine-tunes a trained translator on one's own texts[/dim]
+
   glassformer train --source 'corpus/*.en' --target 'corpus/*.de' --filters recommended --out runs/en-de
       [dim]several files; doubtful pairs are left out and counted (see `glassformer doctor`)[/dim]
 
@@ -83,6 +86,10 @@ def train(
             metavar="TIME", help="Time for everything, e.g. 30m: chooses what is not set, to end at its best then."
         ),
     ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="RUN", help="Start from the weights of this run, e.g. to fine-tune it."),
+    ] = None,
     out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder again goes on with it.")] = None,
     set_: Setting = None,
     forecast: Annotated[
@@ -96,7 +103,7 @@ def train(
     data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     data |= {"languages": languages, "corpus": corpus, "filters": filters}
     given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value}, "out": out}
-    given |= {"train": {"budget": budget}} if budget else {}
+    given["train"] = {name: value for name, value in (("budget", budget), ("start_from", from_)) if value}
     tree = merge(read_toml(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
     tree = apply_assignments(tree, set_ or [])
 

@@ -39,6 +39,9 @@ class TrainSettings(Settings):
         None,
         description="Time for everything, e.g. 30m or 1h30m: chooses all that is not set, to end at its best then.",
     )
+    start_from: str | None = Field(
+        None, description="Folder of a run whose weights, vocabulary and shape to start from (fine-tuning)."
+    )
     epochs: float = Field(20.0, gt=0, description="Passes over the data; decides `steps` where that is not given.")
     steps: int | None = Field(None, ge=1, description="Updates of the weights in all.")
     batch_tokens: int = Field(4096, ge=16, description="Tokens in a batch, both sides and padding included.")

@@ -25,6 +25,7 @@ from glassformer.tasks.translation.material import Held, Material, changed_files
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, prepare
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
+from glassformer.tasks.translation.starting import Start, check_vocabulary, read_start, started_from
 from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load, load_tokenizers
 from glassformer.tasks.translation.validation import validate_translator
 from glassformer.tasks.translation.watching import Silent, TrainingWatcher
@@ -75,12 +76,8 @@ def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
 
 
 def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher) -> Progress:
-    began = time.monotonic()
-    if run.exists and recipe.train.budget:
-        recipe = as_begun(read_recipe(run), recipe)
-    prepared = prepare(recipe, watcher, tokenizers=load_tokenizers(run) if run.exists else None)
-    if recipe.train.budget and not run.exists:
-        prepared = within_budget(prepared, watcher, until=began + seconds_of(recipe.train.budget))
+    start = read_start(recipe.train.start_from) if recipe.train.start_from and not run.steps else None
+    prepared = planned(recipe, run, start, watcher)
     data = prepared.material.fingerprints
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
         refuse_changes(run, [*changed_settings(prepared.recipe, read_recipe(run)), *changed_data(run, data)])
@@ -88,6 +85,8 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     rehearsal = Rehearsal(prepared, watcher)
     if not run.exists:
         begin_run(run, prepared)
+    if start:
+        load_weights(rehearsal.translator.model, start.weights, origin=str(start.path))
     live = LiveReport(watcher, run, rehearsal)
     job = make_job(prepared, rehearsal, run, live)
     done = run.steps[-1] if run.steps else 0
@@ -101,6 +100,23 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
         write_report(translator, run, prepared.material, pairs=prepared.pairs, watcher=watcher, valid=rehearsal.sample)
         run.drop_checkpoints()
     return progress
+
+
+def planned(recipe: TranslationRecipe, run: RunFolder, start: Start | None, watcher: TrainingWatcher) -> Prepared:
+    """Everything decided: as it was when the run was begun, or now."""
+    began = time.monotonic()
+    if run.exists:
+        chosen = recipe.train.budget or recipe.train.start_from
+        recipe = as_begun(read_recipe(run), recipe) if chosen else recipe
+        return prepare(recipe, watcher, tokenizers=load_tokenizers(run))
+    if start:
+        prepared = prepare(started_from(start, recipe), watcher, tokenizers=start.tokenizers)
+        check_vocabulary(start, prepared.recipe, prepared.material, watcher)
+    else:
+        prepared = prepare(recipe, watcher)
+    if not recipe.train.budget:
+        return prepared
+    return within_budget(prepared, watcher, until=began + seconds_of(recipe.train.budget))
 
 
 # The run
@@ -145,7 +161,7 @@ def changed_settings(now: TranslationRecipe, then: TranslationRecipe) -> list[st
 
 def still_open_as(then: TranslationRecipe, now: TranslationRecipe) -> TranslationRecipe:
     """`now` with what it leaves open (steps, threads, device, ...) decided as it was `then`."""
-    if now.train.budget:
+    if now.train.budget or now.train.start_from:
         return as_begun(then, now)
     train = {name: value for name, value in now.train if value is not None and value != "auto"}
     return now.model_copy(update={"train": then.train.model_copy(update=train)})
