@@ -59,6 +59,9 @@ class TrainSettings(Settings):
     ema: float = Field(
         0.0, ge=0, lt=1, description="Use a moving average of the weights with this memory, e.g. 0.999; 0: the weights."
     )
+    first_vectors: Literal["random", "pairs"] = Field(
+        "random", description="Token vectors before step 1: random, or from which tokens occur in the same pairs."
+    )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="muon: orthogonal updates for the inner matrices (AdamW for the rest); learns from less."
     )

@@ -96,6 +96,7 @@ def with_training(recipe: TranslationRecipe, work: Work, *, seconds: float) -> T
     batch = min(largest, max(smallest, int(epochs * work.tokens / UPDATES) // 256 * 256))
     train = {
         "optimiser": "muon",
+        "first_vectors": "pairs",
         "schedule": "linear",
         "lr": RATE * math.sqrt(128 / recipe.model.d),
         "batch_tokens": batch,

@@ -19,6 +19,7 @@ from glassformer.tasks.translation.translator import Translator, marks_of
 from glassformer.tasks.translation.validation import check_positions, encode_held, rehearse_validation, tell_left_out
 from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.train.first_vectors import turn_towards, vectors_of_pairs
 from glassformer.train.machine import choose_device, keep_freed_memory, thread_count
 from glassformer.train.objective import token_loss
 from glassformer.train.plan import Forecast, forecast, refuse_too_large
@@ -148,6 +149,24 @@ def untrained(prepared: Prepared) -> Translator:
         refuse_too_large(parameters, batch_tokens=recipe.train.batch_tokens, vocabulary=vocabularies[1])
     torch.manual_seed(recipe.train.seed)
     return Translator(make().to(prepared.device), prepared.source, prepared.target, recipe)
+
+
+def give_first_vectors(model: Transformer, prepared: Prepared, watcher: TrainingWatcher) -> None:
+    """Lets translations of each other start out alike, if the recipe wants it."""
+    recipe, (first, second) = prepared.recipe, (len(prepared.source), len(prepared.target))
+    if recipe.train.first_vectors == "random":
+        return
+    watcher.on_stage("Making first word vectors from the sentence pairs")
+    shared = recipe.model.tied == "all"
+    vectors = vectors_of_pairs(
+        prepared.pairs,
+        width=recipe.model.d,
+        vocabularies=(first, 0) if shared else (first, second),
+        seed=recipe.train.seed,
+    ).to(prepared.device)
+    turn_towards(model.encoder.inputs.embedding.weight, vectors[:first], seed=recipe.train.seed)
+    if not shared:
+        turn_towards(model.decoder.inputs.embedding.weight, vectors[first:], seed=recipe.train.seed)
 
 
 def parameter_count(model: nn.Module) -> int:

@@ -22,7 +22,7 @@ from glassformer.tasks.translation.alignment import best_alignment_head
 from glassformer.tasks.translation.budget import within_budget
 from glassformer.tasks.translation.live import LiveReport
 from glassformer.tasks.translation.material import Held, Material, changed_files
-from glassformer.tasks.translation.preparing import Prepared, Rehearsal, prepare
+from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, prepare
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
 from glassformer.tasks.translation.starting import Start, check_vocabulary, read_start, started_from
@@ -87,6 +87,8 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
         begin_run(run, prepared)
     if start:
         load_weights(rehearsal.translator.model, start.weights, origin=str(start.path))
+    elif not run.steps:
+        give_first_vectors(rehearsal.translator.model, prepared, watcher)
     live = LiveReport(watcher, run, rehearsal)
     job = make_job(prepared, rehearsal, run, live)
     done = run.steps[-1] if run.steps else 0
