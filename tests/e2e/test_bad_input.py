@@ -186,7 +186,7 @@ USING = {
     "tokenizer is damaged": Bad(
         "translate run x", "run/tokenizer.json is damaged", damage("tokenizer.json", lambda old: old + b" ")
     ),
-    "tokenizer is missing": Bad("translate run x", "tokenizer.json", remove("tokenizer.json")),
+    "tokenizer is missing": Bad("translate run x", "run/tokenizer.json is missing", remove("tokenizer.json")),
     "settings are damaged": Bad(
         "translate run x", "run/config.toml is damaged", damage("config.toml", lambda old: old[:-30])
     ),
@@ -195,13 +195,17 @@ USING = {
         "run/config.toml is damaged or was changed",
         damage("config.toml", lambda old: old.replace(b"d = 16", b"d = 32")),
     ),
-    "manifest is missing": Bad("translate run x", "run/manifest.json: cannot be read", remove("manifest.json")),
+    "manifest is missing": Bad("translate run x", "run/manifest.json is missing", remove("manifest.json")),
     "manifest is of a newer format": Bad("translate run x", "run/manifest.json: format 2", manifest(format=2)),
     "manifest is no JSON": Bad(
         "translate run x", "run/manifest.json: not valid JSON", damage("manifest.json", lambda old: old[:-9])
     ),
     "manifest has no files": Bad("translate run x", "run/manifest.json", manifest(files=[])),
-    "weights are missing": Bad("translate run x", "run has no weights yet", remove("model.safetensors")),
+    "weights are missing": Bad(
+        "translate run x",
+        "run/model.safetensors is missing, though",
+        remove("model.safetensors"),
+    ),
     "more wanted than the beam": Bad("translate run x --beam 2 --n-best 3", ("--n-best 3", "--beam 2")),
     "beam of 0": Bad("translate run x --beam 0", "--beam"),
     "text and file": Bad("translate run x --input toy.en", "--input"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -304,7 +305,8 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     stopped_at = run.steps[-1]
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert f"Stopped at step {stopped_at:,} and saved. The same command goes on from there." in err
+    again = shlex.join(["python", "-m", "glassformer", *arguments])
+    assert f"Stopped at step {stopped_at:,} and saved. Go on with:  {again}" in err
     assert out == ""
     assert not run.finished
 

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import shutil
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import glassformer as gf
+from faults import DEATH_WITHIN, FULL, Killed, breaking_disk
 from glassformer.errors import RunError
-from glassformer.store import files
 from glassformer.store.run import RunFolder
+from glassformer.tasks.translation.preparing import Rehearsal
+from glassformer.train.plan import Forecast
 
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
 STEPS = {"train": {"steps": 9, "valid_every": 3}}
-
-
-class Killed(BaseException):
-    """Stands for a power cut: nothing catches it."""
 
 
 class Watching:
@@ -113,92 +107,45 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(
     again = Watching()
     gf.train_translator(recipe, out, watcher=again)
     assert again.resumed_at == (step if how is interrupt else 3 * ((step - 1) // 3))
+    assert RunFolder(out).finished
     assert_same_run(out, whole)
 
 
 def test_stopped_at_every_step_it_is_still_the_same_run(recipe: dict[str, Any], whole: Path, tmp_path: Path) -> None:
     for step in range(1, 10):
-        gf.train_translator(recipe, tmp_path / "halted", watcher=interrupting(step, interrupt))
+        assert not gf.train_translator(recipe, tmp_path / "halted", watcher=interrupting(step, interrupt)).stopped
+    gf.train_translator(recipe, tmp_path / "halted")
     assert_same_run(tmp_path / "halted", whole)
 
 
-def cut_off_at(write: int) -> Callable[[Path, bytes], None]:
-    """Writing that is cut in the middle of the `write`-th file, counted from 1."""
-    calls, original = iter(range(1, 1000)), files.write_through
-
-    def write_through(path: Path, content: bytes) -> None:
-        if next(calls) == write:
-            path.write_bytes(content[: len(content) // 2])
-            raise Killed
-        original(path, content)
-
-    return write_through
-
-
-def test_killed_at_any_write_it_is_still_the_same_run(
-    shared_toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", [FULL, DEATH_WITHIN])
+def test_whatever_befalls_its_beginning_and_its_end_it_is_still_the_same_run(
+    shared_toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """Manifest, tokenizer, settings, metrics, the 4 files of a checkpoint, manifest, weights, report."""
-    recipe = shared_toy.recipe(train={"steps": 3, "valid_every": 3})
-    gf.train_translator(recipe, tmp_path / "whole")
-    for write in range(1, 12):
-        out = tmp_path / f"cut-{write}"
-        with monkeypatch.context() as patched:
-            patched.setattr(files, "write_through", cut_off_at(write))
-            with pytest.raises(Killed):
+    """Every effect on the disk outside of the saves, which have a test of their own: begin, finish, report, drop."""
+    monkeypatch.setattr(Rehearsal, "forecast", lambda *_: Forecast(1, 1.0, 1, 1.0, 1.0, 1))  # takes most of the time
+    recipe = shared_toy.recipe(train={"steps": 1, "valid_every": 1, "valid_sentences": 1})
+    with breaking_disk() as counted:
+        gf.train_translator(recipe, tmp_path / "whole")
+    for at, (name, path) in enumerate(counted.done, 1):
+        if "checkpoints" in path.parts[:-1]:
+            continue
+        out = tmp_path / str(at)
+        try:
+            with breaking_disk(at, how):
                 gf.train_translator(recipe, out)
-        assert not RunFolder(out).finished
+            assert (how, path.name) == (FULL, "report.html") or path.match(".report.html.*")  # it can wait
+        except RunError as error:
+            assert how == FULL
+            assert "\n" not in str(error)
+        except Killed:
+            assert how == DEATH_WITHIN
         gf.train_translator(recipe, out)
         assert_same_run(out, tmp_path / "whole")
-    with monkeypatch.context() as patched:
-        patched.setattr(files, "write_through", cut_off_at(12))
-        gf.train_translator(recipe, tmp_path / "uncut")  # there is no twelfth
-    assert_same_run(tmp_path / "uncut", tmp_path / "whole")
+        assert not list(out.rglob(".*.tmp")), (name, path)
 
 
-def test_killed_just_before_its_end_a_run_is_measured_once(
-    recipe: dict[str, Any], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(RunFolder, "drop_checkpoints", lambda _: kill())
-        with pytest.raises(Killed):
-            gf.train_translator(recipe, tmp_path / "cut")
-    gf.train_translator(recipe, tmp_path / "cut")
-    assert_same_run(tmp_path / "cut", whole)
-
-
-def start(arguments: list[str]) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-    command = [sys.executable, "-m", "glassformer", *arguments]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def test_a_process_that_was_killed_for_good_goes_on_to_the_same_bytes(toy: Any, tmp_path: Path) -> None:
-    settings = ("train.steps=200", "train.valid_every=20", "train.valid_sentences=1")
-    run = RunFolder(tmp_path / "killed")
-    process = start(toy.arguments(run.path, *settings))
-    wait_for(lambda: len(run.steps) > 0, process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not run.finished
-    tree = toy.recipe(train={"steps": 200, "valid_every": 20, "valid_sentences": 1})
-    del tree["decode"]
-    again = Watching()
-    gf.train_translator(tree, run.path, watcher=again)
-    assert again.resumed_at
-    gf.train_translator(tree, tmp_path / "whole")
-    assert_same_run(run.path, tmp_path / "whole")
-
-
-# Other settings, other sentences
+# Damaged checkpoints
 
 
 @pytest.fixture
@@ -207,68 +154,80 @@ def halted(recipe: dict[str, Any], tmp_path: Path) -> Path:
     return tmp_path / "halted"
 
 
-@pytest.mark.parametrize(
-    ("section", "name", "value", "told"),
-    [
-        ("train", "lr", 0.5, "train.lr was 0.01, now 0.5"),
-        ("train", "seed", 7, "train.seed was 1, now 7"),
-        ("model", "dropout", 0.2, "model.dropout was 0.1, now 0.2"),
-        ("text", "kind", "char", "text.kind was 'word', now 'char'"),
-        ("data", "max_tokens", 99, "data.max_tokens was 200, now 99"),
-        ("decode", "beam", 3, "decode.beam was 2, now 3"),
-    ],
-)
-def test_going_on_with_another_setting_is_refused_by_its_name(
-    recipe: dict[str, Any], halted: Path, section: str, name: str, value: object, told: str
-) -> None:
-    before = contents(halted)
-    with pytest.raises(RunError, match="was started otherwise") as caught:
-        gf.train_translator({**recipe, section: {**recipe[section], name: value}}, halted)
-    assert told in str(caught.value)
-    assert contents(halted) == before
-
-
-def test_one_vocabulary_instead_of_two_is_refused_before_a_model_is_made(toy: Any, tmp_path: Path) -> None:
-    apart = toy.recipe(text={"shared": False}, **STEPS)
-    gf.train_translator(apart, tmp_path / "run", watcher=interrupting(4, interrupt))
-    with pytest.raises(RunError, match=r"text\.shared was False, now True; model\.tied was 'output', now 'all'"):
-        gf.train_translator(toy.recipe(**STEPS), tmp_path / "run")
-
-
-def test_another_torch_than_the_one_that_began_is_told(
-    recipe: dict[str, Any], halted: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watcher = Watching()
-    monkeypatch.setattr(torch, "__version__", "9.9")
-    gf.train_translator(recipe, halted, watcher=watcher)
-    assert any("Begun with torch" in text and "now 9.9" in text for text in watcher.stages)
-
-
-def test_several_changes_are_told_at_once(recipe: dict[str, Any], halted: Path) -> None:
-    changed = {"model": {**recipe["model"], "dropout": 0.3}, "train": {**recipe["train"], "lr": 1.0}}
-    with pytest.raises(RunError, match=r"model\.dropout was .*; train\.lr was "):
-        gf.train_translator({**recipe, **changed}, halted)
-
-
-@pytest.mark.parametrize(("side", "part"), [("source", "train"), ("target", "valid")])
-def test_going_on_with_other_sentences_is_refused(toy: Any, tmp_path: Path, side: str, part: str) -> None:
-    recipe, halted = toy.recipe(**STEPS), tmp_path / "halted"
-    gf.train_translator(recipe, halted, watcher=interrupting(4, interrupt))
-    before = contents(halted)
-    path: Path = getattr(toy, side)
-    path.write_text(path.read_text().replace("dog", "cow").replace("Hund", "Kuh"))
-    with pytest.raises(RunError, match=rf"started otherwise: .*the {part} sentences have changed"):
-        gf.train_translator(recipe, halted)
-    assert contents(halted) == before
-
-
-def test_a_damaged_checkpoint_is_refused_by_name_and_stays(recipe: dict[str, Any], halted: Path) -> None:
-    path = halted / "checkpoints" / "step-00000004" / "optimiser.safetensors"
+def damage(folder: Path, step: int, name: str = "optimiser.safetensors") -> None:
+    path = folder / "checkpoints" / f"step-{step:08d}" / name
     path.write_bytes(path.read_bytes()[:-5] + b"wrong")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json", "manifest.json"])
+def test_if_the_last_checkpoint_is_damaged_the_one_before_is_used_to_the_same_end(
+    recipe: dict[str, Any], halted: Path, whole: Path, name: str
+) -> None:
+    damage(halted, 4, name)
+    assert gf.load(halted).origin.startswith("checkpoint at step ")
+    again = Watching()
+    gf.train_translator(recipe, halted, watcher=again)
+    assert again.resumed_at == 3
+    told = next(text for text in again.stages if "is damaged" in text)
+    assert told.startswith("The checkpoint at step 4 is damaged and was set aside: ")
+    assert f"step-00000004/{name}" in told
+    assert told.endswith("Training goes on from step 3")
+    assert_same_run(halted, whole)
+
+
+@pytest.fixture(scope="module")
+def standstill(shared_toy: Any) -> dict[str, Any]:
+    """It learns so slowly that every BLEU is 0, and the first validation, at step 3, stays the best."""
+    recipe: dict[str, Any] = shared_toy.recipe(train={**STEPS["train"], "lr": 1e-9})
+    return recipe
+
+
+def test_if_the_best_checkpoint_is_damaged_the_best_is_chosen_anew(standstill: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    gf.train_translator(standstill, out, watcher=interrupting(8, interrupt))
+    assert RunFolder(out).steps == [3, 6, 8]
+    damage(out, 3)
+    again = Watching()
+    progress = gf.train_translator(standstill, out, watcher=again)
+    assert again.resumed_at == 8
+    assert any("step 3 is damaged" in text and text.endswith("It will not be chosen") for text in again.stages)
+    assert progress.best_step == 9
+    assert RunFolder(out).about()["training"]["best_step"] == 9
+
+
+def test_if_the_best_is_damaged_at_the_very_end_the_last_is_taken_and_that_is_said(
+    standstill: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    watcher = interrupting(9, lambda: damage(out, 3))
+    gf.train_translator(standstill, out, watcher=watcher)
+    assert any("those of step 9 are taken instead" in text and "damaged" in text for text in watcher.stages)
+    assert RunFolder(out).about()["training"]["best_step"] == 9
+
+
+def test_if_all_checkpoints_are_damaged_it_stops_and_says_what_can_be_done(
+    recipe: dict[str, Any], halted: Path, whole: Path
+) -> None:
+    for step in RunFolder(halted).steps:
+        damage(halted, step)
     before = contents(halted)
-    with pytest.raises(RunError, match=r"step-00000004/optimiser\.safetensors is damaged"):
+    with pytest.raises(RunError, match=r"No checkpoint of .* can be used: .*train from step 1 again"):
         gf.train_translator(recipe, halted)
     assert contents(halted) == before
+    shutil.rmtree(halted / "checkpoints")
+    gf.train_translator(recipe, halted)
+    assert_same_run(halted, whole)
+
+
+def test_a_finished_run_that_lost_its_weights_is_not_trained_again_unasked(
+    recipe: dict[str, Any], whole: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(whole, tmp_path / "run")
+    (run / "model.safetensors").unlink()
+    before = contents(run)
+    with pytest.raises(RunError, match=r"model\.safetensors is missing, though the training had finished"):
+        gf.train_translator(recipe, run)
+    assert contents(run) == before
 
 
 # Finished, or in use

@@ -48,6 +48,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from rich.console import Console
 
     from glassformer.cli.display import TrainingDisplay
+    from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.config import validate
     from glassformer.errors import RunError
     from glassformer.explain.terminal import explanation_view
@@ -56,7 +57,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
 
     console = Console(highlight=False)
     recipe = validate(TranslationRecipe, demo_recipe(), origin="the demo's recipe")
-    with TrainingDisplay(str(out)) as display:
+    with stopping_in_one_line(), TrainingDisplay(str(out)) as display:
         progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:
         display.farewell(progress)

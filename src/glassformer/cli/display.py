@@ -23,6 +23,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from glassformer.cli.stopping import same_command
+
 if TYPE_CHECKING:  # a bar needs no torch
     from glassformer.tasks.translation import TranslationRecipe
     from glassformer.train.loop import Progress as Standing
@@ -167,7 +169,7 @@ class TrainingDisplay(StageDisplay):
     def farewell(self, progress: Standing) -> None:
         """The last words: how it ended and what to do next."""
         if not progress.stopped:
-            self.console.print(f"Stopped at step {progress.step:,} and saved. The same command goes on from there.")
+            self.console.print(escape(f"Stopped at step {progress.step:,} and saved. Go on with:  {same_command()}"))
         elif progress.stopped != "finished before":
             self.console.print(f"Done ({progress.stopped}); kept are the weights of the {self.best(progress)}.")
         self.console.print(escape(f'Try:  glassformer translate {shlex.quote(self.out)} "..."'))

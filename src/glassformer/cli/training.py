@@ -95,6 +95,12 @@ def train(
     forecast: Annotated[
         bool, typer.Option("--forecast", help="Only say what memory and time it would take here; train nothing.")
     ] = False,
+    accept_changes: Annotated[
+        bool,
+        typer.Option(
+            "--accept-changes", help="Go on with a run although settings, sentences, threads or torch are others now."
+        ),
+    ] = False,
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
     """Train a translator on sentences in two languages."""
@@ -108,14 +114,15 @@ def train(
     tree = apply_assignments(tree, set_ or [])
 
     from glassformer.cli.display import TrainingDisplay
+    from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.tasks.translation import TranslationRecipe, train_translator
 
     checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
     if forecast:
         show_forecast(checked, as_json=json_)
         return
-    with TrainingDisplay(checked.out or "") as display:
-        progress = train_translator(checked, watcher=display)
+    with stopping_in_one_line(), TrainingDisplay(checked.out or "") as display:
+        progress = train_translator(checked, watcher=display, accept_changes=accept_changes)
     display.farewell(progress)
     if json_:
         typer.echo(json.dumps({"out": checked.out, **vars(progress)}))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,21 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from glassformer.errors import RunError
+from glassformer.store import disk
 
 MANIFEST = "manifest.json"
 TEMPORARY = ".*.tmp"  # left behind only by a process that was killed
 FORMAT = 1
+SEAL = "seal"  # the manifest's key for the sha256 of all its other keys
+BEFORE = "before"  # an entry's key for the sha256 of a file that is just being replaced
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces `path` in one step; a crash leaves the old file or the new one, never a half."""
     temporary = temporary_name(path)
-    try:
+    with told_in_words(path, "What stood there before is unchanged"), removed_if_cut(temporary, disk.remove):
         write_through(temporary, content)
-        temporary.replace(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror}). What stood there before is unchanged.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        disk.rename(temporary, path)
     sync_folder(path.parent)
 
 
@@ -51,57 +51,88 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
+@contextmanager
+def told_in_words(path: Path, unharmed: str) -> Iterator[None]:
+    """A disk that is full or fails is one line: what could not be written, what is unharmed, what to do."""
+    try:
+        yield
+    except OSError as error:
+        todo = "Make room" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "Check the disk"
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror}). {unharmed}. {todo} and run the same command again."
+        ) from None
+
+
+@contextmanager
+def removed_if_cut(temporary: Path, remove: Callable[[Path], None]) -> Iterator[None]:
+    """Takes away what an error left half written."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            remove(temporary)
+        raise
+
+
 def write_through(path: Path, content: bytes) -> None:
     """Writes a file all the way to the disk."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    disk.write(path, content)
+    disk.flush(path)
 
 
 def sync_folder(folder: Path) -> None:
     """Makes a rename inside `folder` durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be flushed to the disk ({error.strerror}). Check the disk.") from None
-    finally:
-        os.close(handle)
+    with told_in_words(folder, "What was written before is unchanged"):
+        disk.flush(folder)
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, about: Mapping[str, Any]) -> None:
     """A new folder with these files and their manifest, complete from the moment it has its name."""
     temporary = temporary_name(path)
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
-        temporary.mkdir(parents=True)
+    with told_in_words(path, "What was saved before is unchanged"), removed_if_cut(temporary, disk.remove_tree):
+        if temporary.exists():
+            disk.remove_tree(temporary)
+        disk.make_folder(temporary)
         for name, content in {**files, MANIFEST: manifest_of(files, about=about)}.items():
             write_through(temporary / name, content)
-        sync_folder(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror}). Earlier checkpoints are unchanged.") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        disk.flush(temporary)
+        disk.rename(temporary, path)
     sync_folder(path.parent)
 
 
+def remove_folder(path: Path) -> None:
+    """Takes a folder away; it loses its name first, so that no half of it is ever seen under it."""
+    doomed = temporary_name(path)
+    try:
+        if doomed.exists():
+            disk.remove_tree(doomed)
+        disk.rename(path, doomed)
+        disk.remove_tree(doomed)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be removed ({error.strerror}). All that is needed is saved.") from None
+
+
 def manifest_of(files: Mapping[str, bytes], *, about: Mapping[str, Any]) -> bytes:
-    """What a folder holds: the sha256 and size of each file, and what they are about."""
+    """What a folder holds: the sha256 and size of each file, and what they are about; sealed by its own sha256."""
     entries = {name: {"sha256": sha256(content), "bytes": len(content)} for name, content in sorted(files.items())}
-    return to_json({"format": FORMAT, **about, "files": entries})
+    return sealed({"format": FORMAT, **about, "files": entries})
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder; its format must be one that this version knows."""
+def sealed(manifest: Mapping[str, Any]) -> bytes:
+    return to_json({**manifest, SEAL: sha256(to_json(manifest))})
+
+
+def read_manifest(folder: Path, *, must_be_sealed: bool = False) -> dict[str, Any]:
+    """The manifest of a folder; its format must be one that this version knows. The runs of old have no seal."""
     manifest = read_json(folder / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         got = manifest.get("format") if isinstance(manifest, dict) else manifest
         raise RunError(f"{folder / MANIFEST}: format {got!r}; this version reads format {FORMAT}. Update glassformer.")
-    entries = manifest.get("files")
+    entries, seal = manifest.get("files"), manifest.pop(SEAL, None)
     if not isinstance(entries, dict) or not all(_is_entry(entry) for entry in entries.values()):
         raise RunError(f"{folder / MANIFEST}: no sha256 of each file in it. It is damaged; restore it from a copy.")
+    if seal != sha256(to_json(manifest)) and (must_be_sealed or seal is not None):
+        raise RunError(f"{folder / MANIFEST} is damaged or was changed. Restore it from a copy.")
     return manifest
 
 
@@ -115,7 +146,7 @@ def read_checked(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
     entry = manifest["files"].get(name)
     if entry is None:
         raise RunError(f"{folder / name} is not in the manifest beside it: it does not belong to this folder.")
-    if sha256(content) != entry["sha256"]:
+    if sha256(content) not in (entry["sha256"], entry.get(BEFORE)):
         raise RunError(
             f"{folder / name} is damaged or was changed: {len(content):,} bytes, expected {entry['bytes']:,} "
             f"with sha256 {entry['sha256'][:12]}..., got {sha256(content)[:12]}... Restore it from a copy."
@@ -126,6 +157,8 @@ def read_checked(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
 def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
+    except FileNotFoundError:
+        raise RunError(f"{path} is missing. Restore it from a copy.") from None
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror}).") from None
 

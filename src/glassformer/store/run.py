@@ -13,33 +13,20 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from torch import Tensor
 
 from glassformer.errors import RunError
-from glassformer.store import files
+from glassformer.store import disk, files
+from glassformer.store.checkpoints import WEIGHTS, Checkpoints
 
-WEIGHTS, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
 CONFIG, METRICS, REPORT = "config.toml", "metrics.jsonl", "report.html"
 LOCK = ".lock"
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """All that training needs to go on from a step as if it had never stopped."""
-
-    step: int
-    weights: Mapping[str, Tensor]
-    optimiser: Mapping[str, Tensor]
-    state: Mapping[str, Any]
 
 
 class RunFolder:
@@ -47,6 +34,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.checkpoints = Checkpoints(path / "checkpoints")
 
     # What is there
 
@@ -57,17 +45,12 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do: the checkpoints go last."""
-        return self.has(WEIGHTS) and not self._checkpoints.exists()
+        return self.has(WEIGHTS) and not self.checkpoints.path.exists()
 
     @property
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, in rising order."""
-        names = (path.name.removeprefix("step-") for path in self._checkpoints.glob("step-*"))
-        return sorted(int(name) for name in names if name.isdecimal())
-
-    @property
-    def _checkpoints(self) -> Path:
-        return self.path / "checkpoints"
+        return self.checkpoints.steps
 
     def config_text(self) -> str:
         return self.text(CONFIG).decode("utf-8")
@@ -91,7 +74,7 @@ class RunFolder:
         """
         made = [path for path in (self.path / LOCK, self.path, *self.path.parents) if not path.exists()]
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            disk.make_folder(self.path)
             handle = (self.path / LOCK).open("a")
         except OSError as error:
             raise RunError(
@@ -132,41 +115,52 @@ class RunFolder:
 
     def sweep(self) -> None:
         """Removes what a killed process left half written. Only who holds the lock may do this."""
-        for left in [*self.path.glob(files.TEMPORARY), *self._checkpoints.glob(files.TEMPORARY)]:
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        with files.told_in_words(self.path, "Nothing of the run was changed"):
+            for left in [*self.path.glob(files.TEMPORARY), *self.checkpoints.path.glob(files.TEMPORARY)]:
+                disk.remove_tree(left) if left.is_dir() else disk.remove(left)
 
     def _write_manifest(self, content: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
         files.write_atomically(self.path / files.MANIFEST, files.manifest_of(content, about=about))
 
-    def save_checkpoint(self, checkpoint: Checkpoint, *, keep: set[int]) -> None:
-        """Writes a checkpoint; older ones go, except those to keep, once the new one is safe."""
-        content = {
-            WEIGHTS: files.pack_tensors(checkpoint.weights),
-            OPTIMISER: files.pack_tensors(checkpoint.optimiser),
-            STATE: files.to_json(dict(checkpoint.state)),
-        }
-        folder = self._step_folder(checkpoint.step)
-        if not folder.exists():
-            if not folder.parent.exists():
-                folder.parent.mkdir()
-                files.sync_folder(self.path)
-            files.write_folder(folder, content, about={"step": checkpoint.step})
-        for step in self.steps:
-            if step != checkpoint.step and step not in keep:
-                shutil.rmtree(self._step_folder(step))
-
-    def _step_folder(self, step: int) -> Path:
-        return self._checkpoints / f"step-{step:08d}"
+    def change(self, *, config: str, about: Mapping[str, Any]) -> None:
+        """Goes over to other settings. Whenever this is cut off, the manifest fits the settings that are there."""
+        content = {name: self.text(name) for name in files.read_manifest(self.path)["files"] if name != WEIGHTS}
+        manifest = json.loads(files.manifest_of({**content, CONFIG: config.encode()}, about=about))
+        disk.remove(self.path / WEIGHTS)  # there, if training was cut off at its very end: they are chosen anew
+        manifest["files"][CONFIG][files.BEFORE] = files.sha256(content[CONFIG])
+        del manifest[files.SEAL]
+        files.write_atomically(self.path / files.MANIFEST, files.sealed(manifest))
+        files.write_atomically(self.path / CONFIG, config.encode())
+        self._write_manifest({**content, CONFIG: config.encode()}, about)
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
-        with (self.path / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dict(record), ensure_ascii=False) + "\n")
+        line = json.dumps(dict(record), ensure_ascii=False) + "\n"
+        with files.told_in_words(self.path / METRICS, "The checkpoints are unchanged"):
+            disk.append(self.path / METRICS, line.encode())
 
-    def cut_metrics(self, step: int) -> None:
-        """Forgets measurements after `step`, and those of no step, which close a run: they will be made again."""
-        kept = [record for record in self.metrics() if record.get("step", math.inf) <= step]
-        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
-        files.write_atomically(self.path / METRICS, text.encode())
+    def flush_metrics(self) -> int:
+        """Makes the measurements safe, before a checkpoint that builds upon them; how many bytes they are."""
+        path = self.path / METRICS
+        if not path.exists():
+            return 0
+        with files.told_in_words(path, "The checkpoints are unchanged"):
+            disk.flush(path)
+        return path.stat().st_size
+
+    def cut_metrics(self, size: int) -> None:
+        """Forgets what was measured after the first `size` bytes: it will be measured again."""
+        content = b""
+        with suppress(FileNotFoundError):
+            content = (self.path / METRICS).read_bytes()
+        whole = content[:size]
+        files.write_atomically(self.path / METRICS, whole[: whole.rfind(b"\n") + 1])
+
+    def keep_aside(self, name: str, content: Mapping[str, bytes]) -> Path:
+        """A folder of files to look at, whole or not there; one of the same name gives way."""
+        if (self.path / name).exists():
+            files.remove_folder(self.path / name)
+        files.write_folder(self.path / name, content, about={})
+        return self.path / name
 
     def write_report(self, html: str) -> Path:
         files.write_atomically(self.path / REPORT, html.encode())
@@ -184,13 +178,6 @@ class RunFolder:
         content[WEIGHTS] = packed
         self._write_manifest(content, {**self.about(), **about})
         files.write_atomically(self.path / WEIGHTS, packed)
-
-    def drop_checkpoints(self) -> None:
-        """The end of a run: from here on it is finished. One rename, so that no half of them is ever seen."""
-        if self._checkpoints.exists():
-            doomed = files.temporary_name(self._checkpoints)
-            self._checkpoints.replace(doomed)
-            shutil.rmtree(doomed)
 
     # Reading
 
@@ -211,34 +198,41 @@ class RunFolder:
         """What the manifest says besides the files: fingerprints of data and code, how training ended."""
         return {key: value for key, value in files.read_manifest(self.path).items() if key not in ("format", "files")}
 
-    def has(self, name: str) -> bool:
-        return (self.path / name).is_file()
+    def holds(self, name: str) -> bool:
+        """Whether a file belongs to this run, be it there or not."""
+        return name in files.read_manifest(self.path)["files"]
 
-    def checkpoint(self, step: int) -> Checkpoint:
-        """A checkpoint, checked against its manifest."""
-        folder = self._step_folder(step)
-        manifest = files.read_manifest(folder)
-        weights, optimiser, state = (files.read_checked(folder, n, manifest) for n in (WEIGHTS, OPTIMISER, STATE))
-        return Checkpoint(
-            step=step,
-            weights=files.unpack_tensors(weights, origin=str(folder / WEIGHTS)),
-            optimiser=files.unpack_tensors(optimiser, origin=str(folder / OPTIMISER)),
-            state=json.loads(state),
-        )
+    def has(self, name: str) -> bool:
+        """Whether a file is there."""
+        return (self.path / name).is_file()
 
     def weights(self) -> tuple[dict[str, Tensor], str]:
         """The weights to use and where they come from: the chosen ones, or the latest checkpoint's while training."""
-        folder, origin = self.path, "finished training"
+        if not self.has(WEIGHTS) and self.steps:
+            with suppress(RunError):
+                return self.checkpoints.latest_weights()
+            if not self.has(WEIGHTS):  # if it is there now, training has just ended
+                return self.checkpoints.latest_weights()
         if not self.has(WEIGHTS):
-            steps = self.steps
-            if not steps:
-                raise RunError(
-                    f"{self.path} has no weights yet: training has not reached its first checkpoint. "
-                    "Run the same train command again to go on."
-                )
-            folder, origin = self._step_folder(steps[-1]), f"checkpoint at step {steps[-1]:,}"
-        content = files.read_checked(folder, WEIGHTS, files.read_manifest(folder))
-        return files.unpack_tensors(content, origin=str(folder / WEIGHTS)), origin
+            raise RunError(self.describe_no_weights())
+        content = files.read_checked(self.path, WEIGHTS, files.read_manifest(self.path))
+        return files.unpack_tensors(content, origin=str(self.path / WEIGHTS)), "finished training"
+
+    @property
+    def lost_its_weights(self) -> bool:
+        """Whether training had put its weights in place, and nothing is left of them."""
+        return not self.has(WEIGHTS) and not self.steps and self.holds(WEIGHTS)
+
+    def describe_no_weights(self) -> str:
+        if self.lost_its_weights:
+            return (
+                f"{self.path / WEIGHTS} is missing, though the training had finished. Restore it from a copy, or train "
+                "again with the same settings and another --out."
+            )
+        return (
+            f"{self.path} has no weights yet: training has not reached its first checkpoint. "
+            "Run the same train command again to go on."
+        )
 
 
 def _held(handle: TextIO) -> bool:
@@ -254,4 +248,4 @@ def _remove_empty(paths: Sequence[Path]) -> None:
     """Removes the lock's file and the folders made for it, innermost first, as far as nothing else stands in them."""
     with suppress(OSError):
         for path in paths:
-            path.unlink() if path.name == LOCK else path.rmdir()
+            disk.remove(path) if path.name == LOCK else disk.remove_empty(path)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from glassformer.data.batches import Batch, Pools, stream
-from glassformer.store.run import Checkpoint, RunFolder
+from glassformer.errors import DataError, RunError
+from glassformer.store.checkpoints import Checkpoint
+from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights, weights_of
+from glassformer.train.divergence import Show, gradients_again, ids_as_text, name_the_batch
 from glassformer.train.optimiser import Optimisers, load_optimiser, make_optimiser, optimiser_tensors
 from glassformer.train.schedule import learning_rate
 from glassformer.train.settings import TrainSettings
-from glassformer.train.step import Loss, StepReport, autocast_for, seed_step, train_step
-from glassformer.train.stopping import stop_on_signals
+from glassformer.train.step import Diverged, Loss, StepReport, autocast_for, seed_step, train_step
+from glassformer.train.stopping import StopRequest, stop_on_signals
 
 Scores = Mapping[str, Any]  # numbers by their names, and "samples": the translations of some sentences, to be read
 
@@ -48,6 +54,10 @@ class Progress:
     seconds: float = 0.0  # spent training, all sittings together
     validating: float = 0.0  # seconds spent measuring, likewise
     stopped: str = field(default="")  # why training ended, once it has
+    measured_at: int = 0  # the step of the last validation
+    measured_by: str = ""  # and what it was made with: scores compare only with their like
+    skipped: int = 0  # updates that had nothing to learn from
+    metrics_bytes: int = 0  # of metrics.jsonl at this step
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class Job:
     run: RunFolder
     watcher: Watcher
     device: torch.device
+    show: Show = ids_as_text
+    measured_by: str = ""  # names what `validate` measures with
 
 
 def train_loop(job: Job) -> Progress:
@@ -69,31 +81,58 @@ def train_loop(job: Job) -> Progress:
     optimiser = make_optimiser(job.model, job.settings)
     progress = restore(job, optimiser)
     batches = job_batches(job, skip=progress.batches)
-    steps = job.settings.steps or 0
+    last_save = time.monotonic()
     with stop_on_signals() as stop:
-        while progress.step < steps and not progress.stopped:
-            advance(job, optimiser, progress, batches)
-            if progress.step % (job.settings.valid_every or steps) == 0 or progress.step == steps:
-                measure(job, progress)
-                save(job, optimiser, progress)
-            if stop.asked:
-                save(job, optimiser, progress)
+        while not stop.asked:
+            if is_due(job.settings, progress):
+                late = measure(job, progress, stop)
+            elif why_stop(job.settings, progress):
                 break
-    if progress.step >= steps:
-        progress.stopped = progress.stopped or "all steps done"
-    return progress
+            else:
+                advance(job, optimiser, progress, batches)
+                # When to save never changes what is computed, so a clock may decide it.
+                waited = time.monotonic() - last_save > 60 * job.settings.save_minutes
+                late = waited and not is_due(job.settings, progress)
+            if late or stop.asked:
+                save(job, optimiser, progress)
+                last_save = time.monotonic()
+    return replace(progress, stopped="" if stop.asked else why_stop(job.settings, progress))
+
+
+def is_due(settings: TrainSettings, progress: Progress) -> bool:
+    """Whether this step is to be validated and was not yet: a validation that was broken off is made again."""
+    steps = settings.steps or 0
+    on_time = progress.step % (settings.valid_every or steps) == 0 or progress.step >= steps
+    return on_time and progress.step > progress.measured_at
+
+
+def why_stop(settings: TrainSettings, progress: Progress) -> str:
+    """The reason why training is at its end, in words, or nothing."""
+    if settings.patience and progress.validations_since_best >= settings.patience:
+        return f"no better {settings.best_by} in {settings.patience} validations"
+    return "all steps done" if progress.step >= (settings.steps or 0) else ""
 
 
 def restore(job: Job, optimiser: Optimisers) -> Progress:
     """The latest checkpoint's state, or a fresh start."""
-    if not job.run.steps:
-        job.run.cut_metrics(-1)
-        return Progress()
-    checkpoint = job.run.checkpoint(job.run.steps[-1])
-    load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
-    load_optimiser(job.model, optimiser, checkpoint.optimiser)
-    job.run.cut_metrics(checkpoint.step)
-    return Progress(**checkpoint.state)
+    progress = Progress(measured_by=job.measured_by)
+    if job.run.steps:
+        checkpoint = job.run.checkpoints.read(job.run.steps[-1])
+        load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
+        load_optimiser(job.model, optimiser, checkpoint.optimiser)
+        progress = restored(checkpoint.state)
+    job.run.cut_metrics(progress.metrics_bytes)
+    if progress.measured_by != job.measured_by or progress.best_step not in job.run.steps:
+        # Another yardstick, or the best was damaged and put aside: from here on the best is looked for anew.
+        progress = replace(progress, best_step=0, best_score=None, measured_by=job.measured_by)
+    return progress
+
+
+def restored(state: Mapping[str, Any]) -> Progress:
+    unknown = [name for name in state if name not in Progress.__dataclass_fields__]
+    if unknown:
+        raise RunError(f"The checkpoint knows of {unknown[0]!r}, which this version does not. Use the one it is from.")
+    return Progress(**state)
 
 
 def job_batches(job: Job, *, skip: int) -> Iterator[tuple[int, Batch]]:
@@ -105,30 +144,55 @@ def advance(job: Job, optimiser: Optimisers, progress: Progress, batches: Iterat
     """One update, and its place in the books."""
     settings, began = job.settings, time.perf_counter()
     taken = [next(batches) for _ in range(settings.accumulate)]
-    if not job.model.training:  # walking the whole tree at every step would cost 2 ms
-        job.model.train()
-    seed_step(settings.seed, progress.step)
-    report = train_step(
-        job.model,
-        optimiser,
-        [batch.to(job.device) for _, batch in taken],
-        loss=job.loss,
-        lr=rate(settings, progress.step),
-        clip=settings.clip,
-        target_tokens=sum(int(batch.target_lengths.sum()) for _, batch in taken),
-        autocast=autocast_for(job.device, settings.precision),
-    )
+    progress.batches += len(taken)
+    full = [batch for _, batch in taken if int(batch.target_lengths.sum())]
+    if not full:
+        skip(progress, epoch=taken[-1][0])
+        return
+    report = update(job, optimiser, progress.step, full)
     seconds = time.perf_counter() - began
     progress.step += 1
-    progress.batches += len(taken)
     progress.epoch = taken[-1][0]
-    progress.tokens += sum(batch.tokens for _, batch in taken)
+    progress.tokens += sum(batch.tokens for batch in full)
     progress.window_loss += report.loss * report.target_tokens
     progress.window_tokens += report.target_tokens
     progress.seconds += seconds
     job.watcher.on_step(progress, report, seconds)
     if progress.step % max(1, (settings.steps or 1) // 200) == 0:
         job.run.append_metrics(training_record(job, progress))
+
+
+def skip(progress: Progress, *, epoch: int) -> None:
+    """Batches without a single target token teach nothing: no update, no step."""
+    progress.skipped += 1
+    if epoch > progress.epoch + 1:
+        raise DataError("No batch of a whole epoch has a target token: there is nothing to learn. Look at the data.")
+
+
+def update(job: Job, optimiser: Optimisers, step: int, batches: list[Batch]) -> StepReport:
+    """Changes the weights once; if that cannot be, the batch is named and saved."""
+    settings = job.settings
+    autocast = autocast_for(job.device, settings.precision)
+    target_tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
+    batches = [batch.to(job.device) for batch in batches]
+    if not job.model.training:  # walking the whole tree at every step would cost 2 ms
+        job.model.train()
+    seed_step(settings.seed, step)
+    try:
+        return train_step(
+            job.model,
+            optimiser,
+            batches,
+            loss=job.loss,
+            lr=rate(settings, step),
+            clip=settings.clip,
+            target_tokens=target_tokens,
+            autocast=autocast,
+        )
+    except Diverged as error:
+        again = partial(gradients_again, job.model, batches, loss=job.loss, autocast=autocast)
+        seed_step(settings.seed, step)
+        raise name_the_batch(error, job.model, batches, again=again, step=step, show=job.show, run=job.run) from None
 
 
 def rate(settings: TrainSettings, step: int) -> float:
@@ -149,23 +213,26 @@ def training_record(job: Job, progress: Progress) -> dict[str, Any]:
         "train_loss": progress.window_loss / max(progress.window_tokens, 1),
         "lr": rate(job.settings, progress.step - 1),
         "tokens_per_second": round(progress.tokens / max(progress.seconds, 1e-9)),
+        **({"skipped": progress.skipped} if progress.skipped else {}),
     }
     progress.window_loss, progress.window_tokens = 0.0, 0
     return record
 
 
-def measure(job: Job, progress: Progress) -> None:
-    """Validates, and keeps account of the best and of the patience."""
+def measure(job: Job, progress: Progress, stop: StopRequest) -> bool:
+    """Validates, and keeps account of the best and of the patience; False if it was broken off."""
     job.model.eval()
     began = time.perf_counter()
-    scores = dict(job.validate())
+    found = stop.finishes(job.validate)
+    if found is None:
+        return False
+    scores = dict(found)
     score = -scores["loss"] if job.settings.best_by == "loss" else scores[job.settings.best_by]
-    if progress.best_score is None or score > progress.best_score:
+    if math.isfinite(score) and (progress.best_score is None or score > progress.best_score):
         progress.best_step, progress.best_score, progress.validations_since_best = progress.step, score, 0
     else:
         progress.validations_since_best += 1
-    if job.settings.patience and progress.validations_since_best >= job.settings.patience:
-        progress.stopped = f"no better {job.settings.best_by} in {job.settings.patience} validations"
+    progress.measured_at = progress.step
     taken = time.perf_counter() - began
     progress.validating += taken
     record = {
@@ -179,14 +246,24 @@ def measure(job: Job, progress: Progress) -> None:
     }
     job.run.append_metrics(record)
     job.watcher.on_validation(record)
+    return True
 
 
 def save(job: Job, optimiser: Optimisers, progress: Progress) -> None:
-    """A checkpoint of this step; the best one is kept beside the latest."""
+    """A checkpoint of this step, the measurements before it made safe first."""
+    progress.metrics_bytes = job.run.flush_metrics()
     checkpoint = Checkpoint(
         step=progress.step,
         weights=weights_of(job.model),
         optimiser=optimiser_tensors(job.model, optimiser),
         state=asdict(progress),
     )
-    job.run.save_checkpoint(checkpoint, keep={progress.best_step})
+    job.run.checkpoints.save(checkpoint, keep={progress.best_step, *to_fall_back_on(job.run, progress.step)})
+
+
+def to_fall_back_on(run: RunFolder, step: int) -> set[int]:
+    """The checkpoint before `step` and the best there was then: from these a run goes on if a later one is damaged."""
+    for earlier in reversed([found for found in run.steps if found < step]):
+        with suppress(RunError):
+            return {earlier, run.checkpoints.state(earlier)["best_step"]}
+    return set()

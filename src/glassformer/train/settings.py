@@ -75,6 +75,9 @@ class TrainSettings(Settings):
         None, ge=1, description="Updates between validations; 20 in all if open, but not within 10 updates."
     )
     valid_sentences: int = Field(300, ge=1, description="Sentences translated at each validation, for BLEU.")
+    save_minutes: float = Field(
+        5.0, gt=0, description="Minutes after which a checkpoint is saved between validations: all that a crash costs."
+    )
     best_by: Literal["bleu", "chrf", "loss"] = Field("bleu", description="What the best weights are chosen by.")
     patience: int = Field(8, ge=0, description="Stop after so many validations without a better one; 0: never.")
     seed: int = Field(

@@ -16,6 +16,10 @@ from glassformer.train.optimiser import Optimisers
 Loss = Callable[[Any], tuple[Tensor, int]]  # a batch -> the summed loss, and over how many tokens
 
 
+class Diverged(ModelError):
+    """The loss or the gradient is not a number."""
+
+
 @dataclass(frozen=True)
 class StepReport:
     """What one update did."""
@@ -49,9 +53,10 @@ def train_step(
         total += summed.item()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip).item()
     if not (total - total == 0.0 and norm - norm == 0.0):  # inf - inf and nan - nan are nan
-        raise ModelError(
-            f"The loss is {total / target_tokens} and the gradient's norm {norm}: training has diverged; the weights "
-            "were not touched. Train anew (another --out) with a lower train.lr or a longer train.warmup."
+        raise Diverged(
+            f"the loss is {total / target_tokens} and the gradient's norm {norm}: training has diverged; the weights "
+            "were not touched. Give a lower train.lr or a longer train.warmup, with --accept-changes to go on from the "
+            "last checkpoint or with another --out to train anew."
         )
     optimiser.step(lr)
     return StepReport(total / target_tokens, target_tokens, norm)

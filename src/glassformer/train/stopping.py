@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Broken(BaseException):
+    """Raised inside work that may be done again, when a stop is asked for."""
 
 
 class StopRequest:
@@ -14,11 +21,46 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.asked = False
+        self.breaks = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         if self.asked and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.asked = True
+        if self.breaks:
+            self.breaks = False
+            raise Broken
+
+    def finishes(self, work: Callable[[], T]) -> T | None:
+        """What `work` gives, or None if a stop was asked for before its end: then it will be done again."""
+        try:
+            return self._breakable(work)
+        except Broken:
+            return None
+
+    def _breakable(self, work: Callable[[], T]) -> T | None:
+        self.breaks = True
+        try:
+            return None if self.asked else work()
+        finally:
+            self.breaks = False
+
+
+@contextmanager
+def termination_as_interrupt() -> Iterator[None]:
+    """While open, SIGTERM is a Ctrl-C: for the work before and after the steps."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

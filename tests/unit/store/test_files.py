@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
-import os
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 
+from faults import DEATH, DEATH_WITHIN, FULL, Killed, breaking_disk
 from glassformer.errors import RunError
-from glassformer.store import files
-
-
-def failing(original: Callable[..., object], call: int) -> Callable[..., object]:
-    """`original`, whose `call`-th call (from 1) fails as a full disk does."""
-    calls = iter(range(1, 1000))
-
-    def attempt(*arguments: object, **named: object) -> object:
-        if next(calls) == call:
-            raise OSError(28, "No space left on device")
-        return original(*arguments, **named)
-
-    return attempt
+from glassformer.store import disk, files
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:
@@ -49,13 +38,12 @@ def test_a_written_file_holds_the_bytes_and_leaves_nothing_beside_it(tmp_path: P
     assert everything_in(tmp_path) == {"a": b"two"}
 
 
-@pytest.mark.parametrize(("where", "name"), [(os, "fsync"), (Path, "replace"), (Path, "open")])
-def test_whatever_fails_in_writing_a_file_the_old_one_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: object, name: str
-) -> None:
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_whatever_fails_in_writing_a_file_the_old_one_is_whole(tmp_path: Path, at: int) -> None:
+    """Written, flushed, renamed."""
     files.write_atomically(tmp_path / "a", b"old")
-    monkeypatch.setattr(where, name, failing(getattr(where, name), 1))
-    with pytest.raises(RunError, match=r"a: cannot be written \(No space left on device\).*unchanged"):
+    told = r"a: cannot be written \(No space left on device\)\. .*unchanged\. Make room and run the same command again"
+    with breaking_disk(at, FULL), pytest.raises(RunError, match=told):
         files.write_atomically(tmp_path / "a", b"new")
     assert everything_in(tmp_path) == {"a": b"old"}
 
@@ -68,47 +56,58 @@ def test_a_file_cut_by_the_system_never_gets_its_name(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_write_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: int) -> None:
+    def interrupted(_: Path) -> None:
         raise KeyboardInterrupt
 
     files.write_atomically(tmp_path / "a", b"old")
-    monkeypatch.setattr(os, "fsync", interrupted)
+    monkeypatch.setattr(disk, "flush", interrupted)
     with pytest.raises(KeyboardInterrupt):
         files.write_atomically(tmp_path / "a", b"new")
     assert everything_in(tmp_path) == {"a": b"old"}
 
 
-def test_a_folder_that_cannot_be_flushed_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", failing(os.fsync, 2))  # the first is the file's
-    with pytest.raises(RunError, match="cannot be flushed to the disk"):
+def test_a_folder_that_cannot_be_flushed_is_told_in_words(tmp_path: Path) -> None:
+    with breaking_disk(4, FULL), pytest.raises(RunError, match=rf"^{tmp_path}: cannot be written"):
         files.write_atomically(tmp_path / "a", b"new")
 
 
-# Three files and the folder itself are flushed, three files opened, one folder renamed.
-FOLDER_FAULTS = [
-    *((os, "fsync", call) for call in (1, 2, 3, 4)),
-    *((Path, "open", call) for call in (1, 2, 3)),
-    (Path, "mkdir", 1),
-    (Path, "replace", 1),
-]
+def test_a_failing_disk_is_told_otherwise_than_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(disk, "write", failing)
+    with pytest.raises(RunError, match=r"\(Input/output error\).*Check the disk"):
+        files.write_atomically(tmp_path / "a", b"new")
 
 
-@pytest.mark.parametrize(("where", "name", "call"), FOLDER_FAULTS)
-def test_whatever_fails_in_writing_a_folder_nothing_of_it_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: object, name: str, call: int
-) -> None:
-    (tmp_path / "earlier").write_bytes(b"safe")
-    monkeypatch.setattr(where, name, failing(getattr(where, name), call))
-    with pytest.raises(RunError, match=r"step.*: cannot be .* \(No space left on device\)"):
+def test_whatever_fails_in_writing_a_folder_nothing_of_it_is_left(tmp_path: Path) -> None:
+    with breaking_disk() as counted:
+        files.write_folder(tmp_path / "counted" / "step", {"a": b"1", "b": b"2"}, about={})
+    assert len(counted.done) == 10  # made, three files written and flushed, flushed, renamed, the name flushed
+    for at in range(1, 10):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        (folder / "earlier").write_bytes(b"safe")
+        told = r"step: cannot be written \(No space left on device\)"
+        with breaking_disk(at, FULL), pytest.raises(RunError, match=told):
+            files.write_folder(folder / "step", {"a": b"1", "b": b"2"}, about={})
+        assert [path.name for path in folder.iterdir()] == ["earlier"]
+
+
+def test_a_folder_that_is_removed_is_never_seen_half(tmp_path: Path) -> None:
+    for at, left in ((1, ["step"]), (2, [])):
         files.write_folder(tmp_path / "step", {"a": b"1", "b": b"2"}, about={})
-    monkeypatch.undo()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["earlier"]
+        with breaking_disk(at, DEATH_WITHIN if at == 2 else DEATH), pytest.raises(Killed):
+            files.remove_folder(tmp_path / "step")
+        assert [path.name for path in tmp_path.glob("step*")] == left
+        if left:
+            files.remove_folder(tmp_path / "step")
 
 
 def test_a_folder_has_its_files_and_a_manifest_of_them(tmp_path: Path) -> None:
     files.write_folder(tmp_path / "step", {"b": b"two", "a": b"1"}, about={"step": 7})
     manifest = json.loads((tmp_path / "step" / "manifest.json").read_text())
-    assert list(manifest) == ["format", "step", "files"]
+    assert list(manifest) == ["format", "step", "files", "seal"]
     assert manifest["files"] == {
         "a": {"sha256": files.sha256(b"1"), "bytes": 1},
         "b": {"sha256": files.sha256(b"two"), "bytes": 3},
@@ -154,7 +153,7 @@ def test_a_manifest_that_is_none_is_refused_by_name(tmp_path: Path, content: byt
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"none\.json: cannot be read \(No such file or directory\)"):
+    with pytest.raises(RunError, match=r"none\.json is missing\. Restore it"):
         files.read_json(tmp_path / "none.json")
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 import torch
 
 import glassformer
+from faults import DEATH_WITHIN, FULL, Killed, breaking_disk
 from glassformer.errors import RunError
 from glassformer.store import files
-from glassformer.store.run import Checkpoint, RunFolder
+from glassformer.store.checkpoints import Checkpoint
+from glassformer.store.run import RunFolder
 
 TEXTS = {"tokenizer.json": b"{}"}
 
@@ -66,28 +71,20 @@ def test_a_folder_with_other_things_is_refused_untouched(tmp_path: Path, name: s
     assert contents(tmp_path) == {name: b"mine"}
 
 
-@pytest.mark.parametrize("cut_at", [1, 2, 3])
-def test_a_beginning_that_was_cut_off_is_begun_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut_at: int
-) -> None:
-    """Manifest, tokenizer, settings: killed at any of these renames, the same command works."""
-    renames = iter(range(1, 100))
-    original = Path.replace
-
-    def killed(path: Path, target: Path) -> Path:
-        if next(renames) == cut_at:
-            raise KeyboardInterrupt
-        return original(path, target)
-
-    monkeypatch.setattr(Path, "replace", killed)
-    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # a killed process tidies nothing up
-    with pytest.raises(KeyboardInterrupt):
-        begun(tmp_path)
-    monkeypatch.undo()
-    assert list(tmp_path.glob(".*.tmp"))
-    assert not RunFolder(tmp_path).exists
-    assert begun(tmp_path).config_text() == "a = 1\n"
-    assert not list(tmp_path.glob(".*.tmp"))
+def test_a_beginning_that_was_cut_off_is_begun_again(tmp_path: Path) -> None:
+    """The folder, then manifest, tokenizer, settings: killed at any effect of these, the same command works."""
+    with breaking_disk() as counted:
+        begun(tmp_path / "whole")
+    wanted = contents(tmp_path / "whole")
+    for at in range(1, len(counted.done) + 1):
+        path = tmp_path / str(at)
+        with breaking_disk(at, DEATH_WITHIN), pytest.raises(Killed):
+            begun(path)
+        with RunFolder(path).lock() if RunFolder(path).exists else nullcontext():
+            pass
+        if not RunFolder(path).exists:
+            begun(path)
+        assert contents(path) == wanted
 
 
 @pytest.mark.parametrize("name", ["config.toml", "tokenizer.json"])
@@ -161,8 +158,8 @@ def test_a_folder_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> 
 
 
 def test_a_checkpoint_comes_back_as_it_was(run: RunFolder) -> None:
-    run.save_checkpoint(checkpoint(7), keep=set())
-    found = run.checkpoint(7)
+    run.checkpoints.save(checkpoint(7), keep=set())
+    found = run.checkpoints.read(7)
     assert torch.equal(found.weights["w"], torch.full((2, 3), 7.0))
     assert torch.equal(found.optimiser["w/step"], torch.tensor(7.0))
     assert found.state == {"step": 7}
@@ -170,46 +167,123 @@ def test_a_checkpoint_comes_back_as_it_was(run: RunFolder) -> None:
 
 def test_the_best_and_the_last_checkpoint_are_kept_in_order(run: RunFolder) -> None:
     for step, best in ((5, 5), (20, 20), (100, 20), (1000, 20)):
-        run.save_checkpoint(checkpoint(step), keep={best})
+        run.checkpoints.save(checkpoint(step), keep={best})
     assert run.steps == [20, 1000]
-    run.save_checkpoint(checkpoint(1005), keep={1005})
+    run.checkpoints.save(checkpoint(1005), keep={1005})
     assert run.steps == [1005]
 
 
-def test_the_checkpoint_before_goes_only_when_the_new_one_is_safe(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+def test_the_checkpoint_before_goes_only_when_the_new_one_is_safe(tmp_path: Path) -> None:
+    with breaking_disk() as counted:
+        run = begun(tmp_path / "counted")
+        before = len(counted.done)
+        run.checkpoints.save(checkpoint(5), keep=set())
+    for at in range(1, len(counted.done) - before + 1):
+        run = begun(tmp_path / str(at))
+        run.checkpoints.save(checkpoint(4), keep=set())
+        with breaking_disk(at, FULL), pytest.raises(RunError, match=r"cannot be (written|removed) \(No space left"):
+            run.checkpoints.save(checkpoint(5), keep=set())
+        assert run.steps[0] == 4 or run.steps == [5]
+        for step in run.steps:
+            assert run.checkpoints.read(step).state == {"step": step}
+
+
+def flipped(content: bytes, random: Random) -> bytes:
+    """One bit turned over."""
+    place, bit = random.randrange(len(content)), 1 << random.randrange(8)
+    return content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :]
+
+
+def cut(content: bytes, random: Random) -> bytes:
+    return content[: random.randrange(len(content))]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json", "manifest.json"])
+@pytest.mark.parametrize("harm", [flipped, cut])
+def test_a_flipped_bit_or_a_cut_anywhere_in_a_checkpoint_is_noticed_and_the_one_before_used(
+    run: RunFolder, name: str, harm: Callable[[bytes, Random], bytes]
 ) -> None:
-    run.save_checkpoint(checkpoint(5), keep=set())
+    run.checkpoints.save(checkpoint(4), keep=set())
+    run.checkpoints.save(checkpoint(5), keep={4})
+    path, random = run.checkpoints.folder(5) / name, Random(name)
+    sound = path.read_bytes()
+    for _ in range(60):
+        path.write_bytes(harm(sound, random))
+        assert name in run.checkpoints.damage(5)
+        if name in ("model.safetensors", "manifest.json"):
+            weights, origin = run.weights()
+            assert torch.equal(weights["w"], torch.full((2, 3), 4.0))
+            assert origin == "checkpoint at step 4, since that at step 5 is damaged"
+    assert name in run.checkpoints.set_aside_damaged()[5]
+    assert run.steps == [4]
+    run.checkpoints.save(checkpoint(5), keep={4})
+    assert run.steps == [4, 5]
+    assert not run.checkpoints.damage(5)
 
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(RunError, match="step-00000006: cannot be written"):
-        run.save_checkpoint(checkpoint(6), keep=set())
-    assert run.steps == [5]
-    assert run.checkpoint(5).state == {"step": 5}
-    assert [path.name for path in (run.path / "checkpoints").iterdir()] == ["step-00000005"]
+def test_damaged_again_the_same_checkpoint_is_set_aside_again(run: RunFolder) -> None:
+    run.checkpoints.save(checkpoint(4), keep=set())
+    for _ in range(2):
+        run.checkpoints.save(checkpoint(5), keep={4})
+        (run.checkpoints.folder(5) / "state.json").unlink()
+        assert list(run.checkpoints.set_aside_damaged()) == [5]
+    assert sorted(path.name for path in run.checkpoints.path.iterdir()) == ["damaged-step-00000005", "step-00000004"]
+
+
+def test_if_every_checkpoint_is_damaged_nothing_is_touched_and_the_way_out_is_told(run: RunFolder) -> None:
+    for step in (4, 5):
+        run.checkpoints.save(checkpoint(step), keep={4})
+        (run.checkpoints.folder(step) / "model.safetensors").write_bytes(b"")
+    before = contents(run.path)
+    with pytest.raises(RunError, match=r"No checkpoint of .* can be used: .*step-00000004.* remove .*checkpoints"):
+        run.checkpoints.set_aside_damaged()
+    with pytest.raises(RunError, match="damaged"):
+        run.weights()
+    assert contents(run.path) == before
+
+
+def test_a_renamed_checkpoint_is_not_taken_for_another_step(run: RunFolder) -> None:
+    run.checkpoints.save(checkpoint(4), keep=set())
+    run.checkpoints.folder(4).rename(run.checkpoints.folder(9))
+    assert "is the checkpoint of step 4" in run.checkpoints.damage(9)
+
+
+def test_going_over_to_other_settings_may_be_cut_off_anywhere(tmp_path: Path) -> None:
+    """Before, within and after: the manifest fits the settings that are there, old or new."""
+    with breaking_disk() as counted:
+        run = begun(tmp_path / "counted")
+        before = len(counted.done)
+        run.change(config="a = 2\n", about={"noted": 1})
+    assert (run.config_text(), run.about()) == ("a = 2\n", {"noted": 1})
+    assert "before" not in (run.path / "manifest.json").read_text()
+    for at in range(1, len(counted.done) - before + 1):
+        cut_off = begun(tmp_path / str(at))
+        with breaking_disk(at, DEATH_WITHIN), pytest.raises(Killed):
+            cut_off.change(config="a = 2\n", about={"noted": 1})
+        assert cut_off.config_text() in ("a = 1\n", "a = 2\n")
+        with cut_off.lock():
+            cut_off.change(config="a = 2\n", about={"noted": 1})
+        assert contents(cut_off.path) == contents(run.path)
 
 
 def test_a_checkpoint_that_is_there_is_not_written_again(run: RunFolder) -> None:
-    run.save_checkpoint(checkpoint(5), keep=set())
+    run.checkpoints.save(checkpoint(5), keep=set())
     before = contents(run.path)
-    run.save_checkpoint(checkpoint(5), keep=set())
+    run.checkpoints.save(checkpoint(5), keep=set())
     assert contents(run.path) == before
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json", "manifest.json"])
 def test_a_cut_checkpoint_is_refused_by_the_name_of_its_file(run: RunFolder, name: str) -> None:
-    run.save_checkpoint(checkpoint(5), keep=set())
+    run.checkpoints.save(checkpoint(5), keep=set())
     path = run.path / "checkpoints" / "step-00000005" / name
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(RunError, match=re.escape(name)):
-        run.checkpoint(5)
+        run.checkpoints.read(5)
 
 
 def test_what_is_no_checkpoint_is_not_taken_for_one(run: RunFolder) -> None:
-    run.save_checkpoint(checkpoint(5), keep=set())
+    run.checkpoints.save(checkpoint(5), keep=set())
     (run.path / "checkpoints" / "step-old").mkdir()
     (run.path / "checkpoints" / ".step-00000006.1.tmp").mkdir()
     assert run.steps == [5]
@@ -233,18 +307,18 @@ def test_before_the_first_checkpoint_there_are_no_weights(run: RunFolder) -> Non
 
 
 def test_an_unfinished_run_gives_the_weights_of_its_latest_checkpoint(run: RunFolder) -> None:
-    run.save_checkpoint(checkpoint(5), keep={5})
-    run.save_checkpoint(checkpoint(1200), keep={5})
+    run.checkpoints.save(checkpoint(5), keep={5})
+    run.checkpoints.save(checkpoint(1200), keep={5})
     weights, origin = run.weights()
     assert torch.equal(weights["w"], torch.full((2, 3), 1200.0))
     assert origin == "checkpoint at step 1,200"
 
 
 def test_a_finished_run_gives_the_chosen_weights(run: RunFolder) -> None:
-    run.save_checkpoint(checkpoint(5), keep=set())
+    run.checkpoints.save(checkpoint(5), keep=set())
     run.finish({"w": torch.ones(3)}, about={"training": {"steps": 5}})
     assert not run.finished  # the report is still to come
-    run.drop_checkpoints()
+    run.checkpoints.drop()
     assert run.finished
     weights, origin = run.weights()
     assert torch.equal(weights["w"], torch.ones(3))
@@ -259,23 +333,71 @@ def test_a_finished_run_gives_the_chosen_weights(run: RunFolder) -> None:
     ]
 
 
-def test_finishing_that_was_cut_off_is_done_again(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed between the new manifest and the weights, the run still has its checkpoint and can finish."""
-    run.save_checkpoint(checkpoint(5), keep=set())
-    original = files.write_atomically
+def test_finishing_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
+    """Killed at any effect of it, the run gives its checkpoint's weights or the chosen ones, and can finish."""
 
-    def killed(path: Path, content: bytes) -> None:
-        if path.name == "model.safetensors":
-            raise KeyboardInterrupt
-        original(path, content)
-
-    monkeypatch.setattr(files, "write_atomically", killed)
-    with pytest.raises(KeyboardInterrupt):
+    def finish(run: RunFolder) -> None:
         run.finish({"w": torch.ones(3)}, about={})
-    monkeypatch.undo()
-    assert run.weights()[1] == "checkpoint at step 5"
+        run.checkpoints.drop()
+
+    def made(name: str) -> RunFolder:
+        run = begun(tmp_path / name)
+        run.checkpoints.save(checkpoint(5), keep=set())
+        return run
+
+    whole = made("whole")
+    with breaking_disk() as counted:
+        finish(whole)
+    for at in range(1, len(counted.done) + 1):
+        run = made(str(at))
+        with breaking_disk(at, DEATH_WITHIN), pytest.raises(Killed):
+            finish(run)
+        assert run.weights()[1] in ("checkpoint at step 5", "finished training")
+        with run.lock():
+            if not run.finished:
+                finish(run)
+        assert contents(run.path) == contents(whole.path)
+
+
+def test_weights_that_were_removed_from_a_finished_run_are_missed(run: RunFolder) -> None:
     run.finish({"w": torch.ones(3)}, about={})
-    run.drop_checkpoints()
+    (run.path / "model.safetensors").unlink()
+    assert run.lost_its_weights
+    with pytest.raises(RunError, match=r"model\.safetensors is missing, though the training had finished\. Restore it"):
+        run.weights()
+
+
+def test_a_checkpoint_that_is_replaced_while_it_is_read_is_no_damage(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the list of checkpoints and the reading of one, a training may have gone on by two."""
+    run.checkpoints.save(checkpoint(5), keep=set())
+    original = files.read_manifest
+
+    def late(folder: Path, **options: bool) -> dict[str, Any]:
+        if run.steps == [5]:
+            run.checkpoints.save(checkpoint(6), keep=set())
+        return original(folder, **options)
+
+    monkeypatch.setattr(files, "read_manifest", late)
+    assert run.weights()[1] == "checkpoint at step 6"
+
+
+def test_a_training_that_ends_while_its_weights_are_looked_for_gives_the_chosen_ones(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.checkpoints.save(checkpoint(5), keep=set())
+    original = files.read_manifest
+
+    def late(folder: Path, **options: bool) -> dict[str, Any]:
+        if run.steps:
+            with monkeypatch.context() as undone:
+                undone.setattr(files, "read_manifest", original)
+                run.finish({"w": torch.ones(3)}, about={})
+                run.checkpoints.drop()
+        return original(folder, **options)
+
+    monkeypatch.setattr(files, "read_manifest", late)
     assert run.weights()[1] == "finished training"
 
 
@@ -296,15 +418,19 @@ def test_a_last_line_cut_by_a_crash_is_left_out(run: RunFolder) -> None:
     with (run.path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 3, "train_lo')
     assert run.metrics() == [{"step": 1}, {"step": 2}]
-    run.cut_metrics(9)
+    run.cut_metrics(1000)
     run.append_metrics({"step": 3})
     assert [json.loads(line)["step"] for line in (run.path / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3]
 
 
 def test_a_run_that_goes_on_forgets_what_came_after_its_checkpoint(run: RunFolder) -> None:
-    for step in (1, 2, 3, 4):
+    assert run.flush_metrics() == 0
+    for step in (1, 2):
         run.append_metrics({"step": step})
-    run.cut_metrics(2)
+    size = run.flush_metrics()
+    for step in (2, 3):
+        run.append_metrics({"step": step})
+    run.cut_metrics(size)
     assert run.metrics() == [{"step": 1}, {"step": 2}]
 
 

@@ -82,7 +82,7 @@ def test_the_best_checkpoint_is_kept_beside_the_last(tmp_path: Path) -> None:
     job = make_job(tmp_path, [1, 5, 3, 5, 2])
     progress = train_loop(job)
     assert (progress.best_step, progress.best_score) == (4, 5)  # of equals the earlier
-    assert job.run.steps == [4, 10]
+    assert job.run.steps == [4, 8, 10]  # and the one before, to fall back on
 
 
 def test_of_losses_the_lowest_is_the_best(tmp_path: Path) -> None:
@@ -127,14 +127,14 @@ def test_a_stopped_training_goes_on_exactly_with_dropout(tmp_path: Path, stopped
     first = make_job(tmp_path / "halted", [1, 2, 3, 4, 5], stopper, accumulate=accumulate)
     halted = train_loop(first)
     assert (halted.step, halted.stopped) == (stopped_at, "")
-    left = [1, 2, 3, 4, 5][stopped_at // 2 :]
+    left = [1, 2, 3, 4, 5][(stopped_at - 1) // 2 :]  # the step at which it stops is not measured any more
     second = make_job(tmp_path / "halted", left, accumulate=accumulate)
     again = train_loop(second)
     assert metrics(straight.run) == metrics(second.run)
     for name in ("model.safetensors", "optimiser.safetensors"):
         one, other = (run.path / "checkpoints" / "step-00000010" / name for run in (straight.run, second.run))
         assert one.read_bytes() == other.read_bytes()
-    no_clock = {"seconds": 0, "validating": 0}
+    no_clock = {"seconds": 0, "validating": 0, "metrics_bytes": 0}
     assert {**vars(again), **no_clock} == {**vars(done), **no_clock}
 
 
@@ -161,7 +161,7 @@ def test_a_training_that_diverges_stops_with_its_last_checkpoint(tmp_path: Path)
     with pytest.raises(ModelError, match="diverged"):
         train_loop(job)
     assert job.run.steps == [2]
-    assert all(torch.isfinite(weight).all() for weight in job.run.checkpoint(2).weights.values())
+    assert all(torch.isfinite(weight).all() for weight in job.run.checkpoints.read(2).weights.values())
 
 
 def test_the_metrics_hold_the_mean_loss_since_the_last_line(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from glassformer.explain.verdict import verdict
 from glassformer.nn.positions import FixedPositions, LearnedPositions
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation.alignment import AlignmentHead, piece_links
+from glassformer.tasks.translation.going_on import noted_changes
 from glassformer.tasks.translation.material import Held
 from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.translation.validation import watched_places
@@ -147,6 +148,7 @@ def facts(translator: Translator, run: RunFolder, train_pairs: int | None) -> di
             ("Machine", f"{train.device}, {train.threads} threads"),
             ("Learning rate", f"{train.lr:g}, {train.schedule} after {train.warmup} steps of warm-up"),
             *([("Pairs", f"{train_pairs:,}")] if train_pairs else []),
+            *((f"Changed at step {step:,}", changes) for step, changes in noted_changes(about)),
         ],
     }
 

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
-from glassformer import __version__
-from glassformer.config import to_toml, validate, walk
+from glassformer.config import to_toml, validate
 from glassformer.data.token_cache import TokenCache
 from glassformer.errors import RunError, SettingsError
+from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
 from glassformer.tasks.translation.alignment import best_alignment_head
 from glassformer.tasks.translation.budget import within_budget
+from glassformer.tasks.translation.going_on import (
+    accept,
+    changed_settings,
+    changes_of,
+    refuse_changes,
+    set_aside_damaged,
+    still_open_as,
+    surroundings,
+    yardstick,
+)
 from glassformer.tasks.translation.live import LiveReport
 from glassformer.tasks.translation.material import Held, Material, changed_files
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, prepare
@@ -40,23 +49,30 @@ def train_translator(
     out: str | Path | None = None,
     *,
     watcher: TrainingWatcher | None = None,
+    accept_changes: bool = False,
 ) -> Progress:
-    """Trains by the recipe into the folder `out`; goes on where an earlier, stopped training of it stood."""
+    """Trains by the recipe into the folder `out`; goes on where an earlier, stopped training of it stood.
+
+    Other settings, sentences, code or threads than those it was begun with are refused, unless `accept_changes`.
+    """
     recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     run = RunFolder(_folder(recipe, out))
     watcher = watcher or Silent()
     with run.lock():
         if run.exists and run.finished:
             then = read_recipe(run)
-            changed = changed_settings(still_open_as(then, recipe), then)
-            refuse_changes(run, [*changed, *changed_files(recipe.data, run.about().get("data", {}))])
+            changes = changed_settings(still_open_as(then, recipe), then)
+            changes.possible += changed_files(recipe.data, run.about().get("data", {}))
+            refuse_changes(run, changes, finished=True)
             watcher.on_stage(
                 f"{run.path} is finished already; nothing to do. For another training choose another --out."
             )
             return Progress(stopped="finished before", step=read_recipe(run).train.steps or 0)
         if not run.exists:
             run.refuse_foreign()
-        return _train_locked(recipe, run, watcher)
+        elif run.lost_its_weights:
+            raise RunError(run.describe_no_weights())
+        return _train_locked(recipe, run, watcher, accept_changes)
 
 
 def forecast_training(
@@ -75,13 +91,17 @@ def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
     return Path(folder)
 
 
-def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher) -> Progress:
+def _train_locked(
+    recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher, accept_changes: bool
+) -> Progress:
     start = read_start(recipe.train.start_from) if recipe.train.start_from and not run.steps else None
     prepared = planned(recipe, run, start, watcher)
-    data = prepared.material.fingerprints
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
-        refuse_changes(run, [*changed_settings(prepared.recipe, read_recipe(run)), *changed_data(run, data)])
-        tell_versions(run, watcher)
+        changes = changes_of(run, prepared)
+        refuse_changes(run, changes, accepted=accept_changes)
+        set_aside_damaged(run, watcher)
+        if changes:
+            accept(run, prepared, changes, watcher)
     rehearsal = Rehearsal(prepared, watcher)
     if not run.exists:
         begin_run(run, prepared)
@@ -96,11 +116,11 @@ def _train_locked(recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWa
     progress = train_loop(job)
     live.on_end(progress)
     if progress.stopped:
-        finish(run, job.model, progress)
+        finish(run, job.model, progress, watcher)
         watcher.on_stage("Measuring, and writing the report")
         translator = load(run.path, device=str(prepared.device))
         write_report(translator, run, prepared.material, pairs=prepared.pairs, watcher=watcher, valid=rehearsal.sample)
-        run.drop_checkpoints()
+        run.checkpoints.drop()
     return progress
 
 
@@ -131,54 +151,8 @@ def begin_run(run: RunFolder, prepared: Prepared) -> None:
     run.begin(
         config=to_toml(prepared.recipe),
         texts={name: tokenizer.to_json().encode() for name, tokenizer in texts.items()},
-        about={**versions(), "data": prepared.material.fingerprints},
+        about={**surroundings(prepared.device), "data": prepared.material.fingerprints},
     )
-
-
-def versions() -> dict[str, str]:
-    return {"glassformer": __version__, "torch": torch.__version__}
-
-
-def tell_versions(run: RunFolder, watcher: TrainingWatcher) -> None:
-    """Says when this is not the code that began the run: going on is then no longer exact."""
-    begun = run.about()
-    for name, now in versions().items():
-        if begun.get(name) != now:
-            watcher.on_stage(f"Begun with {name} {begun.get(name)}, now {now}: the last digits may come out otherwise")
-
-
-def refuse_changes(run: RunFolder, changes: Sequence[str]) -> None:
-    """Going on with other settings or sentences would make a run that no recipe describes."""
-    if changes:
-        raise RunError(
-            f"{run.path} was started otherwise: {'; '.join(changes)}. "
-            "Give the same settings and sentences to go on, or another --out for a new run."
-        )
-
-
-def changed_settings(now: TranslationRecipe, then: TranslationRecipe) -> list[str]:
-    values = ((name, _value(then, name), _value(now, name)) for name, _ in walk(TranslationRecipe) if name != "out")
-    return [f"{name} was {old!r}, now {new!r}" for name, old, new in values if old != new]
-
-
-def still_open_as(then: TranslationRecipe, now: TranslationRecipe) -> TranslationRecipe:
-    """`now` with what it leaves open (steps, threads, device, ...) decided as it was `then`."""
-    if now.train.budget or now.train.start_from:
-        return as_begun(then, now)
-    train = {name: value for name, value in now.train if value is not None and value != "auto"}
-    return now.model_copy(update={"train": then.train.model_copy(update=train)})
-
-
-def _value(settings: Any, name: str) -> Any:
-    for part in name.split("."):
-        settings = getattr(settings, part)
-    return settings
-
-
-def changed_data(run: RunFolder, data: Mapping[str, str]) -> list[str]:
-    begun = run.about().get("data", {})
-    changed = [part for part in ("train", "valid") if begun.get(part) != data[part]]
-    return [f"the {part} sentences have changed" for part in changed]
 
 
 def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: TrainingWatcher) -> Job:
@@ -193,17 +167,29 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
         run=run,
         watcher=watcher,
         device=prepared.device,
+        show=translator.sentences_of,
+        measured_by=yardstick(prepared),
     )
 
 
-def finish(run: RunFolder, model: nn.Module, progress: Progress) -> None:
+def finish(run: RunFolder, model: nn.Module, progress: Progress, watcher: TrainingWatcher) -> None:
     """The best weights become the run's own."""
-    best = run.checkpoint(progress.best_step)
+    best = chosen_checkpoint(run, progress, watcher)
     load_weights(model, best.weights, origin=f"checkpoint {best.step}")
-    ended = {"stopped": progress.stopped, "best_step": progress.best_step, "steps": progress.step}
+    ended = {"stopped": progress.stopped, "best_step": best.step, "steps": progress.step}
     clocks = {"seconds": progress.seconds, "elapsed_seconds": progress.seconds + progress.validating}
     clocks = {name: round(seconds, 1) for name, seconds in clocks.items()}
     run.finish(best.weights, about={"training": {**ended, **clocks}})
+
+
+def chosen_checkpoint(run: RunFolder, progress: Progress, watcher: TrainingWatcher) -> Checkpoint:
+    """The best one; the last one, said so, if the best was damaged meanwhile."""
+    try:
+        return run.checkpoints.read(progress.best_step or progress.step)
+    except RunError as error:
+        last = run.checkpoints.read(progress.step)
+        watcher.on_stage(f"The best weights cannot be used, those of step {last.step:,} are taken instead: {error}")
+        return last
 
 
 def write_report(

@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 import torch
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged, source_batch
+from glassformer.data.batches import Batch, EncodedPairs, Marks, Ragged, source_batch
 from glassformer.decode import Hypothesis, beam_search, greedy
 from glassformer.errors import DataError, RunError, SettingsError
 from glassformer.evaluate.score import Score
@@ -146,6 +146,15 @@ class Translator:
             finished=hypothesis.finished,
         )
 
+    def sentences_of(self, batch: Batch) -> list[tuple[str, str]]:
+        """The sentence pairs of a batch, read back from their ids."""
+        sides = (self.source, batch.source, batch.source_lengths), (self.target, batch.target_out, batch.target_lengths)
+        texts = [
+            [tokenizer.decode(row[: int(length) - 1].tolist()) for row, length in zip(ids, lengths, strict=True)]
+            for tokenizer, ids, lengths in sides
+        ]
+        return list(zip(*texts, strict=True))
+
     def evaluate(
         self,
         sources: Sequence[str],
@@ -210,8 +219,8 @@ def load(path: str | Path, *, device: str = "cpu") -> Translator:
 
 def load_tokenizers(run: RunFolder) -> tuple[Tokenizer, Tokenizer]:
     """Source and target side; one shared vocabulary is both."""
-    names = [SHARED] if run.has(SHARED) else [SOURCE, TARGET]
+    names = [SHARED] if run.holds(SHARED) else [SOURCE, TARGET]
     for name in names:
-        run.text(name)  # refuses a damaged file
+        run.text(name)  # refuses a damaged or missing file
     loaded = [Tokenizer.load(run.path / name) for name in names]
     return loaded[0], loaded[-1]

@@ -1,0 +1,85 @@
+"""Killed at any moment with kill -9 and started again, a training ends with the bytes of one that was never killed."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from glassformer.store.run import RunFolder
+from killing import Training, kill_until_it_ends, moments, outcome, wait_until_ready
+
+# Saved after nearly every update, so that many kills fall into a save.
+SETTINGS = ("train.steps=40", "train.valid_every=8", "train.valid_sentences=1", "train.save_minutes=0.0001")
+
+
+def training(toy: Any, name: str, *settings: str) -> Training:
+    out = toy.folder / name
+    return Training(toy.arguments(out, *SETTINGS, *settings), out)
+
+
+def kill_often(toy: Any, kills: int) -> None:
+    """Runs are killed until so many kills are done; each must end like the one that was left alone."""
+    whole = training(toy, "whole")
+    seconds = whole.run_to_its_end()
+    wanted, done, when = outcome(whole.out), 0, moments(seed=1, within=seconds)
+    for number in range(kills):
+        killed = training(toy, f"killed-{number}")
+        done += kill_until_it_ends(killed, when, most=min(12, kills - done))
+        assert outcome(killed.out) == wanted, f"run {number} after {done} kills"
+        if done >= kills:
+            return
+
+
+def test_5_kills(toy: Any) -> None:
+    kill_often(toy, 5)
+
+
+@pytest.mark.long
+def test_60_kills(toy: Any) -> None:
+    kill_often(toy, 60)
+
+
+def test_a_second_training_on_the_same_folder_is_refused_and_the_first_goes_on(
+    toy: Any, command: Callable[..., Any]
+) -> None:
+    first = training(toy, "run", "train.steps=100000", "train.valid_every=100000")
+    running = first.start()
+    wait_until_ready(running)
+    while not RunFolder(first.out).steps:
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.01)
+    refused = command(*first.arguments)
+    assert refused.code == 2
+    assert refused.err == f"glassformer: {first.out} is in use by another training. Wait, or choose another --out.\n"
+    running.send_signal(signal.SIGTERM)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    wanted = f"Stopped at step {RunFolder(first.out).steps[-1]:,} and saved. Go on with:  python -m glassformer train "
+    assert wanted in told
+    assert shlex.join(first.arguments) in told
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stage", ["prepare", "write_report"])
+def test_stopped_before_or_after_the_steps_it_says_so_in_one_line(
+    toy: Any, command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, number: signal.Signals, stage: str
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    out = toy.folder / "run"
+    arguments = toy.arguments(out, "train.steps=1", "train.valid_sentences=1")
+    with monkeypatch.context() as patched:
+        patched.setattr(f"glassformer.tasks.translation.training.{stage}", lambda *_, **__: signal.raise_signal(number))
+        outcome = command(*arguments)
+    assert outcome.code == 130
+    told = f"glassformer: stopped. What was saved is whole. Go on with:  {shlex.join(['glassformer', *arguments])}"
+    assert outcome.err.splitlines()[-1] == told
+    assert "Traceback" not in outcome.err
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert out.exists() == (stage == "write_report")
+    assert command(*arguments).code == 0
+    assert RunFolder(out).finished

@@ -1,0 +1,134 @@
+"""Real kills: a training in a process of its own, killed with SIGKILL at any moment and started again.
+
+`python tests/killing.py train ...` is `glassformer train ...` that says "ready" on stdout once all is imported, and
+that keeps the last optimiser beside the run, so that it can be compared when the checkpoints are gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
+MOST_KILLS = 12  # of one run; then it may end in peace
+PYTHON = [sys.executable, __file__]
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that can be started again and again with the same command."""
+
+    arguments: Sequence[str]  # of `glassformer`, with its --out
+    out: Path
+    launcher: Sequence[str] = field(default_factory=lambda: PYTHON)  # for instance torchrun
+
+    def start(self) -> subprocess.Popen[str]:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([*self.launcher, *self.arguments], env=environment, **pipes)
+
+    def run_to_its_end(self) -> float:
+        """Seconds from "ready" to the end."""
+        process = self.start()
+        wait_until_ready(process)
+        began = time.monotonic()
+        _, told = process.communicate(timeout=300)
+        assert process.returncode == 0, told
+        return time.monotonic() - began
+
+    def killed_after(self, seconds: float | None) -> bool:
+        """Starts it and kills it so many seconds after it is ready, or while it starts; False if it ended before."""
+        process = self.start()
+        if seconds is not None:
+            wait_until_ready(process)
+        try:
+            process.wait(timeout=0.3 if seconds is None else seconds)
+        except subprocess.TimeoutExpired:
+            kill_all(process.pid)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode in (0, -signal.SIGKILL), told
+        return process.returncode != 0
+
+
+def wait_until_ready(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line == "ready\n", process.communicate()[1]
+
+
+def kill_all(parent: int) -> None:
+    """The process and all that it has started, the parent first, so that it starts nothing more."""
+    for process in [parent, *descendants(parent)]:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def descendants(parent: int) -> list[int]:
+    tasks = Path(f"/proc/{parent}/task").glob("*/children")
+    children = [int(child) for task in tasks for child in task.read_text().split()]
+    return [process for child in children for process in (child, *descendants(child))]
+
+
+def moments(seed: int, *, within: float) -> Iterator[float | None]:
+    """When to kill: anywhere within a whole run, now and then before anything has begun."""
+    random = Random(seed)
+    while True:
+        yield None if random.random() < 0.05 else random.uniform(0, within)
+
+
+def kill_until_it_ends(training: Training, when: Iterator[float | None], *, most: int = MOST_KILLS) -> int:
+    """Starts and kills it until it comes to its end, after `most` kills in peace; how often it was killed."""
+    for kills in range(most):
+        if not training.killed_after(next(when)):
+            return kills
+    training.run_to_its_end()
+    return most
+
+
+def outcome(out: Path) -> dict[str, Any]:
+    """All that must be the same to the last byte."""
+    lines = (out / "metrics.jsonl").read_text().splitlines()
+    return {
+        "weights": hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest(),
+        "optimiser": hashlib.sha256(optimiser_beside(out).read_bytes()).hexdigest(),
+        "losses": [{k: v for k, v in json.loads(line).items() if k not in CLOCKS} for line in lines],
+        "config": (out / "config.toml").read_bytes(),
+        "names": sorted(path.name for path in out.iterdir() if not path.match(".checkpoints.*.tmp")),
+    }
+
+
+def optimiser_beside(out: Path) -> Path:
+    return out.with_name(f"{out.name}.last-optimiser")
+
+
+def main() -> None:
+    from glassformer.cli.main import main as command
+    from glassformer.store.checkpoints import OPTIMISER, Checkpoints
+    from glassformer.tasks import translation  # noqa: F401 (imports all that training needs)
+
+    drop = Checkpoints.drop
+
+    def keeping_the_last_optimiser(self: Checkpoints) -> None:
+        shutil.copyfile(self.folder(self.steps[-1]) / OPTIMISER, optimiser_beside(self.path.parent))
+        drop(self)
+
+    Checkpoints.drop = keeping_the_last_optimiser  # type: ignore[method-assign]
+    print("ready", flush=True)
+    command()
+
+
+if __name__ == "__main__":
+    main()
