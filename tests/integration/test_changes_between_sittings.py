@@ -42,6 +42,7 @@ def halted(stopped: Path, tmp_path: Path) -> Path:
     [
         ("train", "lr", 0.5, "train.lr was 0.01, now 0.5"),
         ("train", "seed", 7, "train.seed was 1, now 7"),
+        ("train", "threads", 2, "train.threads was 1, now 2"),
         ("model", "dropout", 0.2, "model.dropout was 0.1, now 0.2"),
         ("text", "kind", "char", "text.kind was 'word', now 'char'"),
         ("data", "max_tokens", 99, "data.max_tokens was 200, now 99"),
@@ -92,7 +93,7 @@ def test_another_code_or_machine_is_refused_unless_accepted(
 
 
 def test_accepted_settings_become_the_runs_and_are_asked_about_only_once(recipe: dict[str, Any], halted: Path) -> None:
-    changed = {**recipe, "train": {**recipe["train"], "lr": 0.5, "threads": 2, "steps": 7}}
+    changed = {**recipe, "train": {**recipe["train"], "lr": 0.5, "clip": 0.5, "steps": 7}}
     first = Watching(lambda step: interrupt() if step == 5 else None)
     gf.train_translator(changed, halted, watcher=first, accept_changes=True)
     assert any("Going on from step 4 otherwise than before: train.steps was 9, now 7" in text for text in first.stages)
@@ -105,7 +106,7 @@ def test_accepted_settings_become_the_runs_and_are_asked_about_only_once(recipe:
     assert noted == [
         {
             "step": 4,
-            "changes": ["train.steps was 9, now 7", "train.lr was 0.01, now 0.5", "train.threads was 1, now 2"],
+            "changes": ["train.steps was 9, now 7", "train.lr was 0.01, now 0.5", "train.clip was 1.0, now 0.5"],
         }
     ]
     assert "Changed at step 4" in (halted / "report.html").read_text()
