@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -127,19 +128,17 @@ def test_whatever_befalls_its_beginning_and_its_end_it_is_still_the_same_run(
     recipe = shared_toy.recipe(train={"steps": 1, "valid_every": 1, "valid_sentences": 1})
     with breaking_disk() as counted:
         gf.train_translator(recipe, tmp_path / "whole")
+    told = {FULL: RunError, DEATH_WITHIN: Killed}
+    last_page = max(
+        at for at, effect in enumerate(counted.done, 1) if effect[0] == "write" and "html" in effect[1].name
+    )
     for at, (name, path) in enumerate(counted.done, 1):
         if "checkpoints" in path.parts[:-1]:
             continue
         out = tmp_path / str(at)
-        try:
-            with breaking_disk(at, how):
-                gf.train_translator(recipe, out)
-            assert (how, path.name) == (FULL, "report.html") or path.match(".report.html.*")  # it can wait
-        except RunError as error:
-            assert how == FULL
-            assert "\n" not in str(error)
-        except Killed:
-            assert how == DEATH_WITHIN
+        live_page = "report.html" in path.name and at < last_page  # of a training that goes on: the next one comes
+        with breaking_disk(at, how), nullcontext() if how == FULL and live_page else pytest.raises(told[how]):
+            gf.train_translator(recipe, out)
         gf.train_translator(recipe, out)
         assert_same_run(out, tmp_path / "whole")
         assert not list(out.rglob(".*.tmp")), (name, path)

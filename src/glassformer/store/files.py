@@ -35,15 +35,11 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def replace_quickly(path: Path, content: bytes) -> None:
-    """Like `write_atomically` for a reader of the file, but a power cut may take it: nothing waits for the disk."""
+    """Like `write_atomically`, but does not wait for the disk: after a power cut the file may be lost or empty."""
     temporary = temporary_name(path)
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror}). What stood there before is unchanged.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with told_in_words(path, "What stood there before is unchanged"), removed_if_cut(temporary, disk.remove):
+        disk.write(temporary, content)
+        disk.rename(temporary, path)
 
 
 def temporary_name(path: Path) -> Path:

@@ -24,7 +24,7 @@ from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, re
 from glassformer.tasks.translation.watching import TrainingWatcher
 
 FREE = ("out", "train.save_minutes")  # change nothing that is computed
-MADE_OF = ("text.", "model.", "train.optimiser")  # what the saved tensors were made of: no other will do
+MADE_OF = ("text.", "model.", "train.optimiser", "train.ema")  # what the saved tensors were made of: no other will do
 BUT = ("model.dropout",)
 SURROUNDINGS = {"glassformer": "glassformer", "torch": "torch", "processor": "the processor"}
 
