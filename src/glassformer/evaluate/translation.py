@@ -35,7 +35,7 @@ def corpus_scores(
 
     `language` is the code of what was translated into; it decides how BLEU finds the words (see `bleu_tokenizer`).
     """
-    _check(hypotheses, references)
+    check_translations(hypotheses, references)
     streams = reference_streams(references)
     metrics = [("BLEU", BLEU(tokenize=bleu_tokenizer(language, references))), ("chrF", PlainCHRF())]
     scores = [_corpus_score(name, metric, hypotheses, streams, resamples) for name, metric in metrics]
@@ -46,13 +46,13 @@ def bleu_and_chrf(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str | None = None
 ) -> tuple[float, float]:
     """The two numbers alone, quick enough for every validation."""
-    _check(hypotheses, references)
+    check_translations(hypotheses, references)
     streams = reference_streams(references)
     bleu, chrf = BLEU(tokenize=bleu_tokenizer(language, references)), CHRF()
     return bleu.corpus_score(hypotheses, streams).score, chrf.corpus_score(hypotheses, streams).score
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def check_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     if not hypotheses or len(hypotheses) != len(references):
         raise DataError(
             f"Got {len(hypotheses):,} translations and {len(references):,} references: there must be equally many, "
