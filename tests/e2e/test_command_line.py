@@ -21,7 +21,19 @@ import glassformer as gf
 from glassformer.config import validate, walk
 from glassformer.store.run import RunFolder
 
-VERBS = ["demo", "doctor", "clean", "train", "recipe", "translate", "evaluate", "explain", "lesson", "tokenizer"]
+VERBS = [
+    "demo",
+    "doctor",
+    "clean",
+    "train",
+    "recipe",
+    "translate",
+    "evaluate",
+    "compare",
+    "explain",
+    "lesson",
+    "tokenizer",
+]
 SUBVERBS = ["tokenizer train", "tokenizer encode", "tokenizer trace"]
 SENTENCES = ["the dog eats bread.", "", "a cat sees old red wine.", "his wife has us."]
 

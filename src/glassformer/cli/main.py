@@ -9,7 +9,7 @@ from io import TextIOWrapper
 import typer
 
 from glassformer import __version__
-from glassformer.cli import checking, corpora, demo, learning, running, tokens, training
+from glassformer.cli import checking, comparing, corpora, demo, learning, running, tokens, training
 from glassformer.errors import GlassformerError
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ checking.add_to(app)
 training.add_to(app)
 corpora.add_to(app)
 running.add_to(app)
+comparing.add_to(app)
 learning.add_to(app)
 tokens.add_to(app)
 

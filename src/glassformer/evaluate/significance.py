@@ -71,8 +71,11 @@ def difference(metric: str, first: Counts, second: Counts, score: ScoreOf, *, si
     return Difference(metric, one, other, p, low, high, len(first), signature)
 
 
-def randomization_p(first: Counts, second: Counts, score: ScoreOf, *, trials: int = TRIALS, seed: int = SEED) -> float:
+def randomization_p(
+    first: Counts, second: Counts, score: ScoreOf, *, trials: int | None = None, seed: int = SEED
+) -> float:
     """The share of random exchanges with at least the real difference; the real one is counted among them."""
+    trials = trials or TRIALS
     real = abs(_score_gap(first, second, score))
     random, hits = np.random.default_rng(seed), 0
     for size in _chunks(trials, len(first)):
@@ -83,9 +86,10 @@ def randomization_p(first: Counts, second: Counts, score: ScoreOf, *, trials: in
 
 
 def bootstrap_interval(
-    first: Counts, second: Counts, score: ScoreOf, *, resamples: int = RESAMPLES, seed: int = SEED
+    first: Counts, second: Counts, score: ScoreOf, *, resamples: int | None = None, seed: int = SEED
 ) -> tuple[float, float]:
     """95% interval of the difference: sentences are drawn with replacement, the same ones for both."""
+    resamples = resamples or RESAMPLES
     random, count = np.random.default_rng(seed), len(first)
     gaps = []
     for size in _chunks(resamples, count):

@@ -14,8 +14,8 @@ from typing import Any
 from glassformer.explain.report import CURVE_KEYS, CurvePoint, Report
 
 SCRIPTS = (
-    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "sentence.js", "attention.js", "positions.js",
-    "lengths.js", "corpus.js", "page.js",
+    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "compared.js", "sentence.js", "attention.js",
+    "positions.js", "lengths.js", "corpus.js", "page.js",
 )  # fmt: skip
 DIGITS = 4  # significant digits of embedded numbers: finer than any screen, and the file stays small
 ATTENTION_DECIMALS = 4

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from glassformer.evaluate.score import Score
+from glassformer.explain.comparison import ShownComparison
 from glassformer.explain.progress import ShownProgress, Watched
 
 if TYPE_CHECKING:
@@ -209,6 +210,7 @@ class Report:
     positions: Sequence[Sequence[float]] = ()  # [position][dimension]
     alignment: ShownAlignment | None = None
     data: ShownData | None = None
+    compared: ShownComparison | None = None  # several runs instead of one
 
 
 def shown_sentence(explanation: Explanation, *, trace: Sequence[str] = ()) -> ShownSentence:

@@ -206,15 +206,20 @@ def marks_of(tokenizer: Tokenizer) -> Marks:
 
 def load(path: str | Path, *, device: str = "cpu") -> Translator:
     """The model of a run folder, ready to translate. While training goes on: from its latest checkpoint."""
-    run = RunFolder(Path(path))
-    if not run.exists:
-        raise RunError(run.describe_missing())
-    recipe = read_recipe(run)
+    run, recipe = RunFolder(Path(path)), open_recipe(path)
     source, target = load_tokenizers(run)
     model = Transformer(recipe.model, source_vocabulary=len(source), target_vocabulary=len(target))
     weights, origin = run.weights()
     load_weights(model, weights, origin=str(path))
     return Translator(model.to(choose_device(device)).eval(), source, target, recipe, origin=origin)
+
+
+def open_recipe(path: str | Path) -> TranslationRecipe:
+    """The settings of a run; an error that tells how to make one where there is none."""
+    run = RunFolder(Path(path))
+    if not run.exists:
+        raise RunError(run.describe_missing())
+    return read_recipe(run)
 
 
 def load_tokenizers(run: RunFolder) -> tuple[Tokenizer, Tokenizer]:

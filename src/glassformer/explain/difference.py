@@ -1,0 +1,58 @@
+"""The difference between two translators in plain words, and a curve in one line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from glassformer.evaluate.significance import Difference
+
+LEVEL = 0.05  # below it a difference counts as shown
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def difference_sentence(found: Difference, first: str, second: str, *, p: float | None = None) -> str:
+    """`runs/b is better than runs/a by 1.3 BLEU (38.4 against 37.1), p = 0.01; 95% interval 0.6 to 2.0.`
+
+    `p` is the p-value where it is another than that of this comparison alone.
+    """
+    p = found.p if p is None else p
+    if p >= LEVEL or found.value == 0:
+        return no_difference(found, first, second, p)
+    better, worse = (second, first) if found.value > 0 else (first, second)
+    low, high = (found.low, found.high) if found.value > 0 else (-found.high, -found.low)
+    best, other = max(found.first, found.second), min(found.first, found.second)
+    return (
+        f"{better} is better than {worse} by {abs(found.value):.1f} {found.metric} ({best:.1f} against {other:.1f}), "
+        f"{p_words(p)}; 95% interval {low:.1f} to {high:.1f}."
+    )
+
+
+def no_difference(found: Difference, first: str, second: str, p: float) -> str:
+    """Not that there is none: that these sentences cannot show it, and what they could have shown."""
+    seen = max(0.1, found.high - found.value, found.value - found.low)
+    return (
+        f"No difference in {found.metric} between {first} and {second} can be shown with {found.sentences:,} "
+        f"sentences: {found.first:.1f} and {found.second:.1f}, {p_words(p)}; 95% interval of the difference "
+        f"{found.low:.1f} to {found.high:.1f}. Only some {seen:.1f} or more would show here."
+    )
+
+
+def p_words(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def sparkline(points: Sequence[tuple[float, float]], *, until: float, low: float, high: float, width: int = 32) -> str:
+    """A curve from 0 to `until` as bars between `low` and `high`; blank where nothing was measured."""
+    cells = []
+    for cell in range(width):
+        left, right = until * cell / width, until * (cell + 1) / width
+        here = [value for place, value in points if left < place <= right]
+        before = [value for place, value in points if place <= left]
+        over = not here and (not before or left >= points[-1][0])
+        cells.append(" " if over else bar(here[-1] if here else before[-1], low, high))
+    return "".join(cells)
+
+
+def bar(value: float, low: float, high: float) -> str:
+    share = (value - low) / (high - low) if high > low else 0.0
+    return BARS[min(len(BARS) - 1, max(0, int(share * len(BARS))))]

@@ -1,0 +1,178 @@
+"""`glassformer compare`: what it finds, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import glassformer as gf
+from glassformer.errors import DataError, GlassformerError
+from glassformer.evaluate import significance
+from glassformer.explain.difference import BARS
+from glassformer.store.run import RunFolder
+from glassformer.tasks.translation.comparison import compare_runs, differing, open_contestant
+from glassformer.tasks.translation.material import Held
+from glassformer.tasks.translation.watching import Silent
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(significance, "TRIALS", 400)
+    monkeypatch.setattr(significance, "RESAMPLES", 200)
+
+
+@pytest.fixture(scope="module")
+def other(shared_toy: Any) -> Path:
+    """A run like `trained`, but for fewer steps at another rate."""
+    out = shared_toy.folder / "other"
+    gf.train_translator(shared_toy.recipe(train={"steps": 10, "valid_every": 5, "lr": 1e-3}), out)
+    return Path(out)
+
+
+def held(toy: Any) -> Held:
+    return Held.of((source, (target,)) for source, target in toy.pairs)
+
+
+def test_settings_scores_and_sentences_are_told(trained: Path, other: Path, command: Command) -> None:
+    outcome = command("compare", other, trained)
+    assert outcome.code == 0, outcome.err
+    assert "on 60 validation sentences" in outcome.out
+    rows = [line.split() for line in outcome.lines]
+    assert ["train.lr", "0.001", "0.01"] in rows
+    assert ["train.steps", "10", "40"] in rows
+    assert f"{trained} is better than {other} by" in outcome.out
+    assert "Where they differ most" in outcome.out
+    assert "chosen by these very sentences" in outcome.out
+    assert "train.batch_tokens" not in outcome.out
+    assert [line.split()[0] for line in outcome.lines if set(line) & set(BARS)] == ["loss", "loss", "BLEU", "BLEU"]
+
+
+def test_as_json_it_has_the_same_numbers_as_evaluate(
+    trained: Path, other: Path, command: Command, shared_toy: Any
+) -> None:
+    files = (shared_toy.source, shared_toy.target)
+    outcome = command("compare", trained, other, "--test", *files, "--beam", 1, "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert (found["part"], found["sentences"]) == ("given sentences", 60)
+    for run, path in zip(found["runs"], (trained, other), strict=True):
+        alone = json.loads(command("evaluate", path, *files, "--beam", 1, "--json").out)
+        assert [score["value"] for score in run["scores"]] == [score["value"] for score in alone]
+    bleu = found["against_first"][0]["differences"][0]
+    first, second = (run["scores"][0]["value"] for run in found["runs"])
+    assert bleu["difference"] == pytest.approx(second - first)
+    assert bleu["low"] <= bleu["difference"] <= bleu["high"]
+    assert bleu["p"] == bleu["p_adjusted"] < 0.05
+
+
+def test_a_copy_is_no_different(trained: Path, run_copy: Path, shared_toy: Any) -> None:
+    found = compare_runs([str(trained), str(run_copy)], held(shared_toy), listener=Silent())
+    assert found.settings == []
+    assert found.most_different == []
+    assert [row.p for row in found.pairings[0].differences] == [1, 1, 1]
+
+
+def test_of_three_runs_each_is_held_against_the_first(
+    trained: Path, other: Path, run_copy: Path, shared_toy: Any
+) -> None:
+    names = [str(trained), str(other), str(run_copy)]
+    found = compare_runs(names, held(shared_toy), beam=1, listener=Silent())
+    assert [pairing.name for pairing in found.pairings] == names[1:]
+    single = found.pairings[0].differences[0].p
+    assert found.pairings[0].p[0] == pytest.approx(min(1.0, 2 * single))
+    assert any("2 comparisons" in note for note in found.notes)
+    assert all(len(row.translations) == 3 for row in found.most_different)
+
+
+def test_the_page_is_written_once_and_is_whole(trained: Path, other: Path, command: Command, tmp_path: Path) -> None:
+    page = tmp_path / "compared.html"
+    assert command("compare", trained, other, "--beam", 1, "--report", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "is better than" in text
+    assert '"valid_bleu 1"' in text
+    outcome = command("compare", trained, other, "--report", page)
+    assert (outcome.code, "exists already" in outcome.err) == (2, True)
+
+
+def test_a_run_in_training_takes_part_with_its_checkpoint(trained: Path, shared_toy: Any, tmp_path: Path) -> None:
+    class Stopping(Silent):
+        def on_step(self, progress: Any, report: Any, seconds: float) -> None:  # noqa: ARG002
+            if progress.step == 3:
+                signal.raise_signal(signal.SIGINT)
+
+    gf.train_translator(shared_toy.recipe(), tmp_path / "halted", watcher=Stopping())
+    found = compare_runs([str(trained), str(tmp_path / "halted")], beam=1, listener=Silent())
+    assert any("halted is its checkpoint at step 3" in note for note in found.notes)
+
+
+# What is refused, in one line
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["TRAINED"], "give at least two"),
+        (["TRAINED", "TRAINED/."], "given twice"),
+        (["TRAINED", "nowhere"], "nowhere does not exist"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(trained: Path, command: Command, names: list[str], said: str) -> None:
+    outcome = command("compare", *(name.replace("TRAINED", str(trained)) for name in names))
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_runs_that_held_out_different_sentences_need_a_test(trained: Path, toy: Any, tmp_path: Path) -> None:
+    lines = toy.source.read_text().splitlines()[:20], toy.target.read_text().splitlines()[:20]
+    for name, side in zip(("v.en", "v.de"), lines, strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n")
+    recipe = toy.recipe(data={"valid": (str(tmp_path / "v.en"), str(tmp_path / "v.de"))}, train={"steps": 2})
+    gf.train_translator(recipe, tmp_path / "run")
+    names = [str(trained), str(tmp_path / "run")]
+    with pytest.raises(DataError, match=r"have held out different sentences.*--test FILE FILE"):
+        compare_runs(names, listener=Silent())
+    assert compare_runs(names, held(toy).first(5), beam=1, listener=Silent()).sentences == 5
+
+
+def test_held_out_files_that_changed_are_refused(toy: Any, tmp_path: Path) -> None:
+    for name in "ab":
+        gf.train_translator(toy.recipe(train={"steps": 1}), tmp_path / name)
+    toy.target.write_text(toy.target.read_text().replace("Hund", "Kater"))
+    with pytest.raises(DataError, match="have changed since it was trained"):
+        compare_runs([str(tmp_path / "a"), str(tmp_path / "b")], listener=Silent())
+
+
+def test_runs_into_different_languages_are_refused(trained: Path, run_copy: Path, shared_toy: Any) -> None:
+    rewrite_config(run_copy, "[data]\n", '[data]\nlanguages = ["en", "fr"]\n')
+    with pytest.raises(GlassformerError, match=r"translates into de and .* into fr"):
+        compare_runs([str(trained), str(run_copy)], held(shared_toy), listener=Silent())
+
+
+def rewrite_config(run: Path, old: str, new: str) -> None:
+    """Another setting in a run's config.toml, with its manifest."""
+    folder = RunFolder(run)
+    content = {name: folder.text(name) for name in ("tokenizer.json", "model.safetensors")}
+    config = folder.config_text()
+    assert old in config
+    content["config.toml"] = config.replace(old, new, 1).encode()
+    folder._write_manifest(content, folder.about())
+    (run / "config.toml").write_bytes(content["config.toml"])
+
+
+def test_other_data_and_sizes_are_among_what_differs(trained: Path, toy: Any, tmp_path: Path) -> None:
+    toy.source.write_text(toy.source.read_text() + "a dog has a cat.\n")
+    toy.target.write_text(toy.target.read_text() + "ein Hund hat eine Katze.\n")
+    gf.train_translator(toy.recipe(model={"d_ff": 12}, train={"steps": 1}), tmp_path / "run")
+    found = dict(differing([open_contestant(str(path), "cpu")[0] for path in (trained, tmp_path / "run")]))
+    assert found["model.d_ff"] == [24, 12]
+    assert found["parameters"][0] > found["parameters"][1]
+    assert "sentences learnt from" in found
+    assert "model.d" not in found
