@@ -119,6 +119,25 @@ def test_stopped_at_every_step_it_is_still_the_same_run(recipe: dict[str, Any], 
     assert_same_run(tmp_path / "halted", whole)
 
 
+@pytest.mark.parametrize(
+    "train",
+    [
+        {"optimiser": "muon"},
+        {"ema": 0.7},
+        {"average_last": 2},
+        {"first_vectors": "pairs", "schedule": "stable-decay", "accumulate": 2},
+    ],
+    ids=str,
+)
+def test_every_way_of_training_goes_on_exactly(recipe: dict[str, Any], tmp_path: Path, train: dict[str, Any]) -> None:
+    other = {**recipe, "train": {**recipe["train"], **train}}
+    gf.train_translator(other, tmp_path / "whole")
+    for step in (2, 5, 7):
+        assert not gf.train_translator(other, tmp_path / "halted", watcher=interrupting(step, interrupt)).stopped
+    gf.train_translator(other, tmp_path / "halted")
+    assert_same_run(tmp_path / "halted", tmp_path / "whole")
+
+
 @pytest.mark.parametrize("how", [FULL, DEATH_WITHIN])
 def test_whatever_befalls_its_beginning_and_its_end_it_is_still_the_same_run(
     shared_toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

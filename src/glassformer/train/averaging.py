@@ -1,8 +1,8 @@
-"""A moving average of the weights, which often translates better than the weights of any one step."""
+"""An average of the weights of many steps, which often translates better than the weights of any one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -10,27 +10,45 @@ from torch import Tensor, nn
 
 from glassformer.store.weights import load_weights, weights_of
 
+Share = Callable[[int], float]  # updates done -> how far the average then moves towards the weights, 0 to 1
 
-class MovingAverage:
+
+def moving(memory: float) -> Share:
     """average <- m * average + (1 - m) * weights after every update, with m up to `memory`.
 
     Early on m is (1 + n) / (10 + n) at update n, so that the first, random weights are soon forgotten.
     """
+    return lambda done: 1 - min(memory, done / (9 + done))
 
-    def __init__(self, model: nn.Module, *, memory: float) -> None:
-        self.model, self.memory = model, memory
+
+def mean_of_last(count: int, *, steps: int, every: int) -> Share:
+    """The mean of the weights at the last `count` validations (checkpoint averaging); before, the weights."""
+    validations = [*range(every, steps, every), steps][-count:]
+    order = {step: number for number, step in enumerate(validations, start=1)}
+
+    def share(done: int) -> float:
+        return 1.0 if done < validations[0] else 1 / order[done] if done in order else 0.0
+
+    return share
+
+
+class AverageWeights:
+    """The averaged weights of a model, beside its own."""
+
+    def __init__(self, model: nn.Module, share: Share) -> None:
+        self.model, self.share = model, share
         self.weights = {name: weight.clone() for name, weight in weights_of(model).items()}
 
-    def update(self, step: int) -> None:
-        """After update `step`, counted from 0."""
-        share = 1 - min(self.memory, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.weights.values()), list(weights_of(self.model).values()), share)
+    def update(self, done: int) -> None:
+        """After the update that makes `done` of them."""
+        if share := self.share(done):
+            torch._foreach_lerp_(list(self.weights.values()), list(weights_of(self.model).values()), share)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While open, the model has the averaged weights."""
         own = {name: weight.clone() for name, weight in weights_of(self.model).items()}
-        load_weights(self.model, self.weights, origin="the moving average")
+        load_weights(self.model, self.weights, origin="the averaged weights")
         try:
             yield
         finally:

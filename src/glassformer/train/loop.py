@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -17,9 +17,9 @@ from glassformer.data.batches import Batch, Pools, stream
 from glassformer.errors import DataError, RunError
 from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
-from glassformer.store.weights import load_weights, weights_of
+from glassformer.store.weights import load_weights
 from glassformer.train.divergence import Show, gradients_again, ids_as_text, name_the_batch
-from glassformer.train.optimiser import Optimisers, load_optimiser, make_optimiser, optimiser_tensors
+from glassformer.train.optimiser import Optimisers, load_optimiser, make_optimiser, optimiser_tensors, weights_to_use
 from glassformer.train.schedule import learning_rate
 from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Diverged, Loss, StepReport, autocast_for, seed_step, train_step
@@ -85,7 +85,7 @@ def train_loop(job: Job) -> Progress:
     with stop_on_signals() as stop:
         while not stop.asked:
             if is_due(job.settings, progress):
-                late = measure(job, progress, stop)
+                late = measure(job, optimiser, progress, stop)
             elif why_stop(job.settings, progress):
                 break
             else:
@@ -152,6 +152,8 @@ def advance(job: Job, optimiser: Optimisers, progress: Progress, batches: Iterat
     report = update(job, optimiser, progress.step, full)
     seconds = time.perf_counter() - began
     progress.step += 1
+    if optimiser.average:
+        optimiser.average.update(progress.step)
     progress.epoch = taken[-1][0]
     progress.tokens += sum(batch.tokens for batch in full)
     progress.window_loss += report.loss * report.target_tokens
@@ -202,6 +204,7 @@ def rate(settings: TrainSettings, step: int) -> float:
         warmup=settings.warmup or 0,
         steps=settings.steps or 1,
         schedule=settings.schedule,
+        decay=settings.decay,
     )
 
 
@@ -219,11 +222,12 @@ def training_record(job: Job, progress: Progress) -> dict[str, Any]:
     return record
 
 
-def measure(job: Job, progress: Progress, stop: StopRequest) -> bool:
+def measure(job: Job, optimiser: Optimisers, progress: Progress, stop: StopRequest) -> bool:
     """Validates, and keeps account of the best and of the patience; False if it was broken off."""
     job.model.eval()
     began = time.perf_counter()
-    found = stop.finishes(job.validate)
+    with optimiser.average.in_place() if optimiser.average else nullcontext():
+        found = stop.finishes(job.validate)
     if found is None:
         return False
     scores = dict(found)
@@ -254,7 +258,7 @@ def save(job: Job, optimiser: Optimisers, progress: Progress) -> None:
     progress.metrics_bytes = job.run.flush_metrics()
     checkpoint = Checkpoint(
         step=progress.step,
-        weights=weights_of(job.model),
+        weights=weights_to_use(job.model, optimiser),
         optimiser=optimiser_tensors(job.model, optimiser),
         state=asdict(progress),
     )

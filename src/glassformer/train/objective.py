@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -31,6 +32,14 @@ class Predictor(Protocol):
 
     @property
     def head(self) -> LossHead: ...
+
+
+class Compiled:
+    """A model whose way to the hidden states is compiled; the output layer with its loss is fast already."""
+
+    def __init__(self, model: Predictor) -> None:
+        self.hidden = torch.compile(model.hidden, dynamic=True)
+        self.head = model.head
 
 
 def token_loss(model: Predictor, batch: TargetBatch, *, label_smoothing: float) -> tuple[Tensor, int]:

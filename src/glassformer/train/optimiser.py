@@ -9,17 +9,21 @@ from torch import Tensor, nn
 
 from glassformer.errors import RunError
 from glassformer.nn.attention import Projections
+from glassformer.store.weights import load_weights, weights_of
+from glassformer.train.averaging import AverageWeights, mean_of_last, moving
 from glassformer.train.muon import Muon
 from glassformer.train.settings import TrainSettings
 
 FIELDS = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), Muon: ("momentum",)}  # what each remembers
+OWN = "weight"  # beside an average: the weights that are trained
 
 
 class Optimisers:
-    """Several optimisers that share the parameters of a model among them and step together."""
+    """Several optimisers that share the parameters of a model among them and step together, and perhaps an average."""
 
-    def __init__(self, members: Sequence[torch.optim.Optimizer]) -> None:
+    def __init__(self, members: Sequence[torch.optim.Optimizer], average: AverageWeights | None = None) -> None:
         self.members = members
+        self.average = average
         self._of = {p: member for member in members for group in member.param_groups for p in group["params"]}
 
     def zero_grad(self) -> None:
@@ -52,7 +56,18 @@ def make_optimiser(model: nn.Module, settings: TrainSettings) -> Optimisers:
     if inner:
         muon = Muon(inner, lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay, rows=inner)
         members.append(muon)
-    return Optimisers(members)
+    return Optimisers(members, make_average(model, settings))
+
+
+def make_average(model: nn.Module, settings: TrainSettings) -> AverageWeights | None:
+    if settings.ema:
+        return AverageWeights(model, moving(settings.ema))
+    if settings.average_last:
+        steps = settings.steps or 1
+        return AverageWeights(
+            model, mean_of_last(settings.average_last, steps=steps, every=settings.valid_every or steps)
+        )
+    return None
 
 
 def inner_matrices(model: nn.Module) -> dict[Tensor, list[int]]:
@@ -61,23 +76,36 @@ def inner_matrices(model: nn.Module) -> dict[Tensor, list[int]]:
     return {m.weight: m.rows if isinstance(m, Projections) else [m.out_features] for m in linears}
 
 
+def weights_to_use(model: nn.Module, optimiser: Optimisers) -> Mapping[str, Tensor]:
+    """The averaged weights where there is an average, else the model's own."""
+    return weights_of(model) if optimiser.average is None else optimiser.average.weights
+
+
 def optimiser_tensors(model: nn.Module, optimiser: Optimisers) -> dict[str, Tensor]:
-    """The optimiser's memory of each parameter, as "parameter/field"."""
-    return {
+    """The optimiser's memory of each parameter, as "parameter/field"; beside an average also the weights themselves."""
+    tensors = {
         f"{name}/{field}": value
         for name, parameter in model.named_parameters()
         for field, value in optimiser.of(parameter).state[parameter].items()
     }
+    if optimiser.average is not None:
+        tensors |= {f"{name}/{OWN}": weight for name, weight in weights_of(model).items()}
+    return tensors
 
 
 def load_optimiser(model: nn.Module, optimiser: Optimisers, tensors: Mapping[str, Tensor]) -> None:
-    """Puts the memory back, tensor by tensor."""
+    """Puts the memory back, tensor by tensor. The model has the weights to use: with an average, not its own."""
+    if optimiser.average is not None:
+        optimiser.average.load(weights_of(model))
+        load_weights(model, {n: _found(tensors, n, OWN) for n in weights_of(model)}, origin="the optimiser's state")
     for name, parameter in model.named_parameters():
         member = optimiser.of(parameter)
-        fields = FIELDS[type(member)]
-        missing = [field for field in fields if f"{name}/{field}" not in tensors]
-        if missing:
-            raise RunError(f"The checkpoint's optimiser has no {missing[0]} of {name}: it belongs to another model.")
         member.state[parameter] = {
-            field: tensors[f"{name}/{field}"].to(parameter.device, copy=True) for field in fields
+            field: _found(tensors, name, field).to(parameter.device, copy=True) for field in FIELDS[type(member)]
         }
+
+
+def _found(tensors: Mapping[str, Tensor], name: str, field: str) -> Tensor:
+    if f"{name}/{field}" not in tensors:
+        raise RunError(f"The checkpoint's optimiser has no {field} of {name}: it belongs to another model.")
+    return tensors[f"{name}/{field}"]

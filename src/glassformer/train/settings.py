@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from glassformer.config import Settings
 from glassformer.train.schedule import Schedule
@@ -59,6 +59,9 @@ class TrainSettings(Settings):
     ema: float = Field(
         0.0, ge=0, lt=1, description="Use a moving average of the weights with this memory, e.g. 0.999; 0: the weights."
     )
+    average_last: int = Field(
+        0, ge=0, description="Use the mean of the weights at the last so many validations (checkpoint averaging)."
+    )
     first_vectors: Literal["random", "pairs"] = Field(
         "random", description="Token vectors before step 1: random, or from which tokens occur in the same pairs."
     )
@@ -85,7 +88,16 @@ class TrainSettings(Settings):
     )
     threads: int | None = Field(None, ge=1, description="CPU threads; all cores if open.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps. auto takes a GPU where there is one.")
+    compile: bool = Field(
+        False, description="torch.compile; pays on GPUs and in long trainings, is slower on small models on CPUs."
+    )
     precision: Literal["fp32", "bf16"] = Field("fp32", description="bf16: autocast, for hardware that has it.")
+
+    @model_validator(mode="after")
+    def _one_average(self) -> TrainSettings:
+        if self.ema and self.average_last:
+            raise ValueError(f"ema = {self.ema} and average_last = {self.average_last} both average; choose one")
+        return self
 
     def resolved(self, *, batches_per_epoch: int, threads: int, device: str) -> TrainSettings:
         """With everything decided: from here on only step numbers count."""

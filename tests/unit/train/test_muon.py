@@ -7,8 +7,15 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.nn.attention import Projections, SelfAttention
+from glassformer.store.weights import load_weights, weights_of
 from glassformer.train.muon import COEFFICIENTS, RMS, Muon, newton_schulz, orthogonal_all
-from glassformer.train.optimiser import inner_matrices, load_optimiser, make_optimiser, optimiser_tensors
+from glassformer.train.optimiser import (
+    inner_matrices,
+    load_optimiser,
+    make_optimiser,
+    optimiser_tensors,
+    weights_to_use,
+)
 from glassformer.train.settings import TrainSettings
 
 
@@ -133,3 +140,25 @@ def test_muon_moves_the_inner_matrices_and_adamw_the_rest_and_both_go_on_exactly
     step(halted, second, 3)
     for ours, theirs in zip(straight.parameters(), halted.parameters(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+def test_beside_an_average_the_weights_to_use_and_the_own_ones_come_back_each_in_its_place() -> None:
+    settings = TrainSettings(ema=0.5)
+    model = Model()
+    optimiser = make_optimiser(model, settings)
+    assert optimiser.average is not None
+    for done in (1, 2, 3):
+        for parameter in model.parameters():
+            parameter.grad = torch.randn_like(parameter)
+        optimiser.step(0.1)
+        optimiser.average.update(done)
+    used = {name: weight.clone() for name, weight in weights_to_use(model, optimiser).items()}
+    own = {name: weight.clone() for name, weight in weights_of(model).items()}
+    assert not torch.equal(used["linear.weight"], own["linear.weight"])
+    saved = {name: tensor.clone() for name, tensor in optimiser_tensors(model, optimiser).items()}
+    again = Model()
+    load_weights(again, used, origin="here")
+    second = make_optimiser(again, settings)
+    load_optimiser(again, second, saved)
+    assert all(torch.equal(weights_to_use(again, second)[name], used[name]) for name in used)
+    assert all(torch.equal(weights_of(again)[name], own[name]) for name in own)

@@ -87,3 +87,8 @@ def test_stable_decay_is_constant_and_then_a_line_to_zero() -> None:
     after = rates("stable-decay")
     assert after[40:160] == pytest.approx(120 * [3e-3])
     assert after[160:] == pytest.approx([3e-3 * left / 40 for left in range(40, 0, -1)], rel=1e-9)
+
+
+def test_two_averages_are_one_too_many() -> None:
+    with pytest.raises(ValueError, match="both average; choose one"):
+        TrainSettings(ema=0.9, average_last=3)

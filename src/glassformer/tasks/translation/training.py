@@ -39,7 +39,7 @@ from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Tra
 from glassformer.tasks.translation.validation import validate_translator
 from glassformer.tasks.translation.watching import Silent, TrainingWatcher
 from glassformer.train.loop import Job, Progress, train_loop
-from glassformer.train.objective import token_loss
+from glassformer.train.objective import Compiled, token_loss
 from glassformer.train.plan import Forecast
 from glassformer.train.settings import seconds_of
 
@@ -158,11 +158,12 @@ def begin_run(run: RunFolder, prepared: Prepared) -> None:
 def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: TrainingWatcher) -> Job:
     """Binds model, objective and validation together for the loop."""
     translator, settings = rehearsal.translator, prepared.recipe.train
+    predictor = Compiled(translator.model) if settings.compile else translator.model
     return Job(
         model=translator.model,
         pairs=prepared.pairs,
         settings=settings,
-        loss=partial(token_loss, translator.model, label_smoothing=settings.label_smoothing),
+        loss=partial(token_loss, predictor, label_smoothing=settings.label_smoothing),
         validate=lambda: validate_translator(translator, rehearsal.held_pairs, rehearsal.sample),
         run=run,
         watcher=watcher,
