@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,6 +47,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from rich.console import Console
 
     from glassformer.cli.display import TrainingDisplay
+    from glassformer.cli.recipes import recipe_named
     from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.config import validate
     from glassformer.errors import RunError
@@ -56,7 +56,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from glassformer.tasks.translation import TranslationRecipe, load, train_translator
 
     console = Console(highlight=False)
-    recipe = validate(TranslationRecipe, demo_recipe(), origin="the demo's recipe")
+    recipe = validate(TranslationRecipe, recipe_named(Path("demo")), origin="the demo's recipe")
     with stopping_in_one_line(), TrainingDisplay(str(out)) as display:
         progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:
@@ -76,12 +76,6 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     console.print(explanation_view(translator.explain(OPENED), layer=head["layer"], head=head["head"]))
     show_scores(console, measured)
     console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")
-
-
-def demo_recipe() -> dict[str, object]:
-    import tomllib
-
-    return tomllib.loads((files("glassformer") / "recipes" / "demo.toml").read_text(encoding="utf-8"))
 
 
 def show_scores(console: Console, measured: dict[str, Any]) -> None:

@@ -49,13 +49,23 @@ Ctrl-C saves and stops; the same command goes on from there. Meanwhile `glassfor
 latest checkpoint.
 """
 
+RECIPE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer recipe --set model.size=small > recipe.toml
+
+  glassformer recipe --list
+      [dim]recipes that come along[/dim]
+
+  glassformer recipe demo > mine.toml
+"""
 
 FILES = {"--source", "--target", "--pairs", "--valid"}
 
 
 def add_to(app: typer.Typer) -> None:
     app.command(epilog=TRAIN_EXAMPLES, cls=several_values(FILES, command_with_help_of(data_settings)))(train)
-    app.command(epilog="[bold]Example[/bold]\n\n  glassformer recipe --set model.size=small > recipe.toml")(recipe)
+    app.command(epilog=RECIPE_EXAMPLES)(recipe)
 
 
 def data_settings() -> type[DataSettings]:
@@ -71,7 +81,12 @@ Setting = Annotated[
 
 
 def train(
-    recipe: Annotated[Path | None, typer.Argument(help="A recipe (TOML); options below override it.")] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A recipe: a TOML file, or the name of one that comes along (`glassformer recipe --list`)."
+        ),
+    ] = None,
     source: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
     pairs: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
@@ -104,13 +119,14 @@ def train(
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
     """Train a translator on sentences in two languages."""
-    from glassformer.config import apply_assignments, merge, read_toml, validate
+    from glassformer.cli.recipes import recipe_named
+    from glassformer.config import apply_assignments, merge, validate
 
     data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     data |= {"languages": languages, "corpus": corpus, "filters": filters}
     given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value}, "out": out}
     given["train"] = {name: value for name, value in (("budget", budget), ("start_from", from_)) if value}
-    tree = merge(read_toml(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
+    tree = merge(recipe_named(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
     tree = apply_assignments(tree, set_ or [])
 
     from glassformer.cli.display import TrainingDisplay
@@ -145,10 +161,21 @@ def show_forecast(recipe: TranslationRecipe, *, as_json: bool) -> None:
     typer.echo(f"  {found.validations} validations of {found.validation_seconds:.1f} s")
 
 
-def recipe(set_: Setting = None) -> None:
+def recipe(
+    name: Annotated[str | None, typer.Argument(help="One that comes along, as it is; without: all settings.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="The names of those that come along.")] = False,
+    set_: Setting = None,
+) -> None:
     """Print a recipe to start from: every setting with its help; defaults are commented out."""
+    from glassformer.cli.recipes import recipe_titles, shipped_recipe
     from glassformer.config import annotated_toml, apply_assignments, validate
     from glassformer.tasks.translation import TranslationRecipe
 
-    tree = apply_assignments({}, set_ or [])
-    typer.echo(annotated_toml(validate(TranslationRecipe, tree), tree), nl=False)
+    if list_:
+        for known, title in recipe_titles().items():
+            typer.echo(f"{known:<16} {title}")
+    elif name is not None:
+        typer.echo(shipped_recipe(name), nl=False)
+    else:
+        tree = apply_assignments({}, set_ or [])
+        typer.echo(annotated_toml(validate(TranslationRecipe, tree), tree), nl=False)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.cli.demo import demo_recipe
 from glassformer.cli.outputs import check_new_file
+from glassformer.cli.recipes import recipe_named, shipped_recipes
 from glassformer.cli.running import evaluation_set, sentence_chunks, stdin_blocks, translation_line
 from glassformer.config import validate
 from glassformer.data.settings import DataSettings
@@ -70,10 +70,22 @@ def test_an_output_must_be_a_new_file_in_a_folder_that_is_there(tmp_path: Path) 
 
 
 def test_the_demo_is_a_recipe_that_stands() -> None:
-    recipe = validate(TranslationRecipe, demo_recipe())
+    recipe = validate(TranslationRecipe, recipe_named(Path("demo")))
     assert recipe.data.corpus == "phrasebook"
 
 
 def test_a_built_in_corpus_and_files_together_are_refused() -> None:
     with pytest.raises(DataError, match="give one of them"):
         evaluation_set(["x"], "phrasebook", DataSettings())
+
+
+@pytest.mark.parametrize("name", sorted(shipped_recipes()))
+def test_every_recipe_that_comes_along_is_valid_and_says_what_it_is(name: str) -> None:
+    validate(TranslationRecipe, recipe_named(Path(name)))
+    assert shipped_recipes()[name].startswith("# ")
+
+
+def test_a_file_of_the_same_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("demo").write_text("[train]\nlr = 0.5\n")
+    assert recipe_named(Path("demo")) == {"train": {"lr": 0.5}}
