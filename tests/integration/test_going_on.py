@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import signal
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import glassformer as gf
 from faults import DEATH_WITHIN, FULL, Killed, breaking_disk
 from glassformer.errors import RunError
 from glassformer.store.run import RunFolder
+from glassformer.tasks.translation import live
 from glassformer.tasks.translation.preparing import Rehearsal
 from glassformer.train.plan import Forecast
 
@@ -143,6 +145,7 @@ def test_whatever_befalls_its_beginning_and_its_end_it_is_still_the_same_run(
     shared_toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """Every effect on the disk outside of the saves, which have a test of their own: begin, finish, report, drop."""
+    monkeypatch.setattr(live, "EVERY", math.inf)  # no page by the clock: the effects are counted
     monkeypatch.setattr(Rehearsal, "forecast", lambda *_: Forecast(1, 1.0, 1, 1.0, 1.0, 1))  # takes most of the time
     recipe = shared_toy.recipe(train={"steps": 1, "valid_every": 1, "valid_sentences": 1})
     with breaking_disk() as counted:

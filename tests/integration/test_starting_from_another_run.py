@@ -72,3 +72,19 @@ def test_a_damaged_start_is_refused(toy: Any, run_copy: Path, tmp_path: Path) ->
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     with pytest.raises(RunError, match="damaged"):
         train_translator(recipe(toy, run_copy), tmp_path / "run")
+
+
+def test_other_weights_than_those_it_was_begun_with_are_refused(toy: Any, run_copy: Path, tmp_path: Path) -> None:
+    """Stopped before its first checkpoint, the run would otherwise begin from somewhere else."""
+    given, out = recipe(toy, run_copy), tmp_path / "run"
+    train_translator(given, out)
+    begun = RunFolder(out)
+    (out / "model.safetensors").unlink()
+    (out / "report.html").unlink()
+    about = begun.about()
+    begun.change(config=begun.config_text(), about=about)  # as it was when it had begun: without weights
+    other = RunFolder(run_copy)
+    other.finish({name: weight + 1 for name, weight in other.weights()[0].items()}, about={})
+    with pytest.raises(RunError, match=r"the weights of .*copied-run have changed"):
+        train_translator(given, out)
+    assert train_translator(given, out, accept_changes=True).stopped

@@ -18,9 +18,11 @@ import torch
 from glassformer import __version__
 from glassformer.config import to_toml, walk
 from glassformer.errors import RunError
+from glassformer.store import files
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation.preparing import Prepared
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
+from glassformer.tasks.translation.starting import Start
 from glassformer.tasks.translation.watching import TrainingWatcher
 
 FREE = ("out", "train.save_minutes")  # change nothing that is computed
@@ -50,16 +52,24 @@ def surroundings(device: torch.device) -> dict[str, str]:
     return {"glassformer": __version__, "torch": torch.__version__, "processor": processor}
 
 
-def changes_of(run: RunFolder, prepared: Prepared) -> Changes:
+def marks_of(prepared: Prepared, start: Start | None) -> dict[str, Any]:
+    """What a run is made with besides its settings, for its manifest; `start` is needed until the first checkpoint."""
+    weights = {"start": files.sha256(files.pack_tensors(start.weights))} if start else {}
+    return {**surroundings(prepared.device), "data": prepared.material.fingerprints, **weights}
+
+
+def changes_of(run: RunFolder, prepared: Prepared, start: Start | None) -> Changes:
     """All that is not as it was when the run was begun, or last went on."""
-    begun, now = run.about(), surroundings(prepared.device)
+    begun, now = run.about(), marks_of(prepared, start)
     changes = changed_settings(prepared.recipe, read_recipe(run))
-    changes.possible += changed_data(begun.get("data", {}), prepared.material.fingerprints)
+    changes.possible += changed_data(begun.get("data", {}), now["data"])
     changes.possible += [
         f"{words} was {begun[name]}, now {now[name]}"
         for name, words in SURROUNDINGS.items()
         if name in begun and begun[name] != now[name]
     ]
+    if start and begun.get("start", now["start"]) != now["start"]:
+        changes.possible.append(f"the weights of {start.path} have changed")
     return changes
 
 
@@ -103,12 +113,13 @@ def refuse_changes(run: RunFolder, changes: Changes, *, accepted: bool = False, 
     raise RunError(f"{run.path} was started otherwise: {changes}. {', '.join(ways)}, or another --out for a new run.")
 
 
-def accept(run: RunFolder, prepared: Prepared, changes: Changes, watcher: TrainingWatcher) -> None:
+def accept(
+    run: RunFolder, prepared: Prepared, changes: Changes, watcher: TrainingWatcher, *, start: Start | None
+) -> None:
     """The new settings become the run's; the manifest keeps what was changed, at which step."""
     step, about = (run.steps or [0])[-1], run.about()
     noted = [*about.get("continued", []), {"step": step, "changes": changes.possible}]
-    now = {**surroundings(prepared.device), "data": prepared.material.fingerprints}
-    run.change(config=to_toml(prepared.recipe), about={**about, **now, "continued": noted})
+    run.change(config=to_toml(prepared.recipe), about={**about, **marks_of(prepared, start), "continued": noted})
     watcher.on_stage(f"Going on from step {step:,} otherwise than before: {changes}")
 
 

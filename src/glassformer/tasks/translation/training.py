@@ -23,10 +23,10 @@ from glassformer.tasks.translation.going_on import (
     accept,
     changed_settings,
     changes_of,
+    marks_of,
     refuse_changes,
     set_aside_damaged,
     still_open_as,
-    surroundings,
     yardstick,
 )
 from glassformer.tasks.translation.live import LiveReport
@@ -97,14 +97,14 @@ def _train_locked(
     start = read_start(recipe.train.start_from) if recipe.train.start_from and not run.steps else None
     prepared = planned(recipe, run, start, watcher)
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
-        changes = changes_of(run, prepared)
+        changes = changes_of(run, prepared, start)
         refuse_changes(run, changes, accepted=accept_changes)
         set_aside_damaged(run, watcher)
         if changes:
-            accept(run, prepared, changes, watcher)
+            accept(run, prepared, changes, watcher, start=start)
     rehearsal = Rehearsal(prepared, watcher)
     if not run.exists:
-        begin_run(run, prepared)
+        begin_run(run, prepared, start)
     if start:
         load_weights(rehearsal.translator.model, start.weights, origin=str(start.path))
     elif not run.steps:
@@ -144,14 +144,14 @@ def planned(recipe: TranslationRecipe, run: RunFolder, start: Start | None, watc
 # The run
 
 
-def begin_run(run: RunFolder, prepared: Prepared) -> None:
+def begin_run(run: RunFolder, prepared: Prepared, start: Start | None) -> None:
     """Writes all that is decided before the first step, with the fingerprints of the sentences."""
     source, target = prepared.source, prepared.target
     texts = {SHARED: source} if source is target else {SOURCE: source, TARGET: target}
     run.begin(
         config=to_toml(prepared.recipe),
         texts={name: tokenizer.to_json().encode() for name, tokenizer in texts.items()},
-        about={**surroundings(prepared.device), "data": prepared.material.fingerprints},
+        about=marks_of(prepared, start),
     )
 
 
