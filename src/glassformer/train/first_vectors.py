@@ -18,7 +18,7 @@ from torch import Tensor
 from glassformer.data.batches import EncodedPairs, Pools, Ragged
 
 MOST_PAIRS = 200_000  # more do not change the picture
-SHARE = 0.7  # of a first vector's length that comes from the pairs; the rest is random, to tell synonyms apart
+SHARE = 0.95  # of a first vector's length that comes from the pairs; the rest is random, to tell synonyms apart
 ROUNDS, EXTRA = 4, 16  # of the subspace iteration, and its columns beyond D
 
 
