@@ -19,9 +19,9 @@ from glassformer.train.optimiser import inner_matrices
 from glassformer.train.plan import Forecast
 
 LADDER = ("base", "small", "tiny", "nano")  # models to choose from, the largest first
-TOKENS_PER_WEIGHT = 10  # a model is worth its time if it sees so many tokens for each inner weight
+TOKENS_PER_WEIGHT = 2  # a model is worth its time if it sees so many tokens for each inner weight
 WEIGHTS_PER_TOKEN = 4  # and can be kept from learning by heart if it has at most so many for each token of the data
-UPDATES = 5000  # worth having; more come from longer training, fewer from smaller batches
+UPDATES = 1500  # worth having; more come from longer training, fewer from smaller batches
 BATCH_TOKENS = (1024, 4096)  # fewer are slow, more learn less from the same tokens
 DROPOUT = ((5.0, 0.05), (25.0, 0.1), (50.0, 0.2), (100.0, 0.3))  # passes over the data, share of values zeroed
 RATE = 5e-3  # the highest learning rate at width 128; less for wider models
