@@ -358,3 +358,20 @@ def test_a_line_is_answered_before_the_next_one_is_written(trained: Path) -> Non
     assert len(answers) == 3
     assert all(answer.endswith("\n") for answer in answers)
     process.stdout.close()
+
+
+# Looking before training
+
+
+def test_a_profile_tells_where_the_time_goes_and_leaves_nothing(
+    command: Command, toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.train.profile.STEPS", 2)
+    out = tmp_path / "run"
+    outcome = command(*toy.arguments(out), "--profile")
+    assert outcome.code == 0, outcome.err
+    assert outcome.lines[0].startswith("A step: ")
+    assert all(part in outcome.out for part in ("matrix products", "attention", "everything else", "GFLOP/s"))
+    found = json.loads(command(*toy.arguments(out), "--profile", "--json").out)
+    assert sum(found["shares"].values()) == pytest.approx(1)
+    assert not out.exists()

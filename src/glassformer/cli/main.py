@@ -55,6 +55,8 @@ def main() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     # The same for NumPy, whose products here are small: two threads made `doctor` 4 times slower on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # torch's profiler would write its diary into the middle of ours.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     speak_utf8()
     try:
         app()  # sees to Ctrl-C and to a reader that leaves early (`| head`) by itself

@@ -40,7 +40,7 @@ TRAIN_EXAMPLES = """
   glassformer train --pairs corpus.tsv --out runs/en-de --set model.size=small --set train.epochs=30
 
   glassformer train --source train.en --target train.de --forecast
-      [dim]how long will that take, and will it fit?[/dim]
+      [dim]how long will that take, and will it fit? --profile tells where the time goes[/dim]
 
   glassformer train recipe.toml --set train.lr=3e-4
       [dim]by recipe; `glassformer recipe > recipe.toml` writes one with every setting explained[/dim]
@@ -110,6 +110,9 @@ def train(
     forecast: Annotated[
         bool, typer.Option("--forecast", help="Only say what memory and time it would take here; train nothing.")
     ] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Only say where the time of a step goes here; train nothing.")
+    ] = False,
     accept_changes: Annotated[
         bool,
         typer.Option(
@@ -136,6 +139,11 @@ def train(
     checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
     if forecast:
         show_forecast(checked, as_json=json_)
+        return
+    if profile:
+        from glassformer.cli.profiling import show_profile
+
+        show_profile(checked, as_json=json_)
         return
     with stopping_in_one_line(), TrainingDisplay(checked.out or "") as display:
         progress = train_translator(checked, watcher=display, accept_changes=accept_changes)

@@ -31,7 +31,7 @@ from glassformer.tasks.translation.going_on import (
 )
 from glassformer.tasks.translation.live import LiveReport
 from glassformer.tasks.translation.material import Held, Material, changed_files
-from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, prepare
+from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, prepare, untrained
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
 from glassformer.tasks.translation.starting import Start, check_vocabulary, read_start, started_from
@@ -41,6 +41,7 @@ from glassformer.tasks.translation.watching import Silent, TrainingWatcher
 from glassformer.train.loop import Job, Progress, train_loop
 from glassformer.train.objective import Compiled, token_loss
 from glassformer.train.plan import Forecast
+from glassformer.train.profile import Profile, profile
 from glassformer.train.settings import seconds_of
 
 
@@ -82,6 +83,23 @@ def forecast_training(
     recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     watcher = watcher or Silent()
     return Rehearsal(prepare(recipe, watcher), watcher).forecast()
+
+
+def profile_training(
+    recipe: TranslationRecipe | Mapping[str, Any], *, watcher: TrainingWatcher | None = None
+) -> Profile:
+    """Where the time of a step of a training by the recipe goes. Makes no run."""
+    recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
+    watcher = watcher or Silent()
+    prepared = prepare(recipe, watcher)
+    watcher.on_stage("Looking at some steps")
+    smoothing = prepared.recipe.train.label_smoothing
+    return profile(
+        untrained(prepared).model,
+        prepared.pairs,
+        prepared.recipe.train,
+        loss=lambda model: partial(token_loss, model, label_smoothing=smoothing),
+    )
 
 
 def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:

@@ -1,0 +1,199 @@
+"""Where the time of a training step goes: real steps under torch's profiler, told in words.
+
+Every microsecond of the steps is in exactly one group. An operation belongs to what it is done inside of (the
+optimiser, the attention), else to what it is; work of the backward pass to what its forward operation belonged to. What
+no name in `profile_groups` covers is shown as everything else, with its largest parts.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from torch.utils.hooks import RemovableHandle
+
+from glassformer.data.batches import Batch, Pools, stream
+from glassformer.errors import SettingsError
+from glassformer.nn.dropout import Dropout
+from glassformer.train import profile_groups as groups
+from glassformer.train.optimiser import make_optimiser
+from glassformer.train.plan import WARM_UP, largest_batches
+from glassformer.train.settings import TrainSettings
+from glassformer.train.step import Loss, autocast_for, seed_step, train_step
+from glassformer.train.step_trace import Account, Event, nested
+
+STEPS = 20  # that are looked at
+PLAIN = 1024  # rows and columns of the plain product
+M = TypeVar("M", bound=nn.Module)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A step on average. Times are seconds."""
+
+    steps: int
+    step_seconds: float  # without the profiler
+    profiled_seconds: float  # with it
+    tokens: float  # real ones, both sides
+    groups: dict[str, float]  # seconds under the profiler, by group; they add up to profiled_seconds
+    others: list[tuple[str, float]]  # the largest parts of everything else
+    product_flops: float  # of all matrix products of the model, attention and output layer included
+    product_seconds: float  # that these products took
+    plain_rate: float  # floating-point operations a second of one large product alone
+    threads: int
+
+    @property
+    def shares(self) -> dict[str, float]:
+        return {name: seconds / self.profiled_seconds for name, seconds in self.groups.items()}
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.step_seconds
+
+    @property
+    def step_rate(self) -> float:
+        """Floating-point operations a second over the whole step."""
+        return self.product_flops / self.step_seconds
+
+    @property
+    def product_rate(self) -> float:
+        return self.product_flops / self.product_seconds if self.product_seconds else 0.0
+
+
+def profile(
+    model: M, pairs: Pools, settings: TrainSettings, *, loss: Callable[[M], Loss], steps: int | None = None
+) -> Profile:
+    """Trains a copy of `model` for some steps, first timed, then the same ones under the profiler."""
+    device = next(model.parameters()).device
+    if device.type != "cpu":
+        raise SettingsError(f"The profile is one of the CPU; got train.device = {device}. Add --set train.device=cpu.")
+    steps = steps or STEPS
+    twin = copy.deepcopy(model).train()
+    stepper = Stepper(twin, pairs, settings, loss(twin))
+    for batch in largest_batches(pairs, settings):  # fetches the memory
+        stepper.step([batch])
+    stepper.run(WARM_UP)
+    began, tokens = time.perf_counter(), stepper.run(steps)
+    step_seconds = (time.perf_counter() - began) / steps
+    account, profiled = Account(), 0.0
+    with dropout_marked(twin):
+        for work in stepper.singly(steps):
+            events, seconds = traced(work)
+            account.add(events)
+            profiled += seconds
+    account.groups[groups.PYTHON] += max(0.0, profiled - account.total)  # around the trace
+    return Profile(
+        steps=steps,
+        step_seconds=step_seconds,
+        profiled_seconds=account.total / steps,
+        tokens=tokens / steps,
+        groups={name: seconds / steps for name, seconds in account.groups.items()},
+        others=[(name, seconds / steps) for name, seconds in account.largest_others()],
+        product_flops=account.flops / steps,
+        product_seconds=account.product_seconds / steps,
+        plain_rate=plain_rate(),
+        threads=torch.get_num_threads(),
+    )
+
+
+class Stepper:
+    """Steps of a training that changes nothing: the learning rate is 0."""
+
+    def __init__(self, model: nn.Module, pairs: Pools, settings: TrainSettings, loss: Loss) -> None:
+        self.model, self.pairs, self.settings, self.loss = model, pairs, settings, loss
+        self.optimiser = make_optimiser(model, settings)
+
+    def stream(self) -> Iterator[Batch]:
+        settings = self.settings
+        return (batch for _, batch in stream(self.pairs, tokens=settings.batch_tokens, seed=settings.seed))
+
+    def run(self, steps: int) -> int:
+        """So many steps from the start of the stream; returns the tokens in them."""
+        coming = self.stream()
+        return sum(self.next_step(coming) for _ in range(steps))
+
+    def singly(self, steps: int) -> Iterator[Callable[[], int]]:
+        coming = self.stream()
+        for _ in range(steps):
+            yield lambda: self.next_step(coming)
+
+    def next_step(self, coming: Iterator[Batch]) -> int:
+        with torch.profiler.record_function(groups.BATCH):
+            batches = list(islice(coming, self.settings.accumulate))
+        self.step(batches)
+        return sum(batch.tokens for batch in batches)
+
+    def step(self, batches: Sequence[Batch]) -> None:
+        seed_step(self.settings.seed, 0)
+        train_step(
+            self.model,
+            self.optimiser,
+            batches,
+            loss=self.loss,
+            lr=0.0,
+            clip=self.settings.clip,
+            target_tokens=max(1, sum(int(batch.target_lengths.sum()) for batch in batches)),
+            autocast=autocast_for(torch.device("cpu"), self.settings.precision),
+        )
+
+
+@contextmanager
+def dropout_marked(model: nn.Module) -> Iterator[None]:
+    """While open, the dropout of a model is marked in traces: its operations are too plain to be known by name."""
+    handles = [handle for module in model.modules() if isinstance(module, Dropout) for handle in mark_forward(module)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def mark_forward(module: nn.Module) -> list[RemovableHandle]:
+    mark = torch.profiler.record_function(groups.DROPPING)
+
+    def enter(*_: Any) -> None:
+        mark.__enter__()
+
+    def leave(*_: Any) -> None:
+        mark.__exit__(None, None, None)
+
+    return [module.register_forward_pre_hook(enter), module.register_forward_hook(leave)]
+
+
+# Traces
+
+
+def traced(work: Callable[[], Any]) -> tuple[list[Event], float]:
+    """The events of `work` in the order of their beginning, and the seconds it took."""
+    cpu = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=cpu, record_shapes=True) as profiler:
+        began = time.perf_counter()
+        with torch.profiler.record_function(groups.STEP):
+            work()
+        seconds = time.perf_counter() - began
+    with tempfile.TemporaryDirectory() as folder:  # much faster than the profiler's own list of events
+        path = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(path))
+        trace = json.loads(path.read_bytes())
+    return nested(trace["traceEvents"]), seconds
+
+
+def plain_rate(size: int = PLAIN, tries: int = 5) -> float:
+    """What this machine does with one large product of float32 matrices and nothing else, at its best."""
+    a, b = torch.ones(size, size), torch.ones(size, size)
+    seconds = []
+    for _ in range(tries):
+        began = time.perf_counter()
+        torch.mm(a, b)
+        seconds.append(time.perf_counter() - began)
+    return 2.0 * size**3 / min(seconds)
