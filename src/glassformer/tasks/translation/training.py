@@ -14,6 +14,7 @@ from torch import nn
 from glassformer.config import to_toml, validate
 from glassformer.data.token_cache import TokenCache
 from glassformer.errors import RunError, SettingsError
+from glassformer.models.transformer import Transformer
 from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
@@ -43,6 +44,7 @@ from glassformer.train.objective import Compiled, token_loss
 from glassformer.train.plan import Forecast
 from glassformer.train.profile import Profile, profile
 from glassformer.train.settings import seconds_of
+from glassformer.train.step import Loss
 
 
 def train_translator(
@@ -93,13 +95,13 @@ def profile_training(
     watcher = watcher or Silent()
     prepared = prepare(recipe, watcher)
     watcher.on_stage("Looking at some steps")
-    smoothing = prepared.recipe.train.label_smoothing
-    return profile(
-        untrained(prepared).model,
-        prepared.pairs,
-        prepared.recipe.train,
-        loss=lambda model: partial(token_loss, model, label_smoothing=smoothing),
-    )
+    settings = prepared.recipe.train
+
+    def loss(model: Transformer) -> Loss:
+        predictor = Compiled(model) if settings.compile else model
+        return partial(token_loss, predictor, label_smoothing=settings.label_smoothing)
+
+    return profile(untrained(prepared).model, prepared.pairs, settings, loss=loss)
 
 
 def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
