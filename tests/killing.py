@@ -18,11 +18,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import IO, Any
 
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
 MOST_KILLS = 12  # of one run; then it may end in peace
 PYTHON = [sys.executable, __file__]
+READY, PLAN = "ready", "this will take"  # said on stdout once all is imported, on stderr before the first step
+
+
+@dataclass(frozen=True)
+class Moment:
+    """So many seconds after it has said something, or after its start."""
+
+    after: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -39,21 +48,24 @@ class Training:
         return subprocess.Popen([*self.launcher, *self.arguments], env=environment, **pipes)
 
     def run_to_its_end(self) -> float:
-        """Seconds from "ready" to the end."""
+        """Seconds from the plan to the end."""
         process = self.start()
-        wait_until_ready(process)
+        wait_for(READY, process.stdout)
+        wait_for(PLAN, process.stderr)
         began = time.monotonic()
         _, told = process.communicate(timeout=300)
         assert process.returncode == 0, told
         return time.monotonic() - began
 
-    def killed_after(self, seconds: float | None) -> bool:
-        """Starts it and kills it so many seconds after it is ready, or while it starts; False if it ended before."""
+    def killed_at(self, moment: Moment) -> bool:
+        """Starts it and kills it at that moment; False if it ended before."""
         process = self.start()
-        if seconds is not None:
-            wait_until_ready(process)
+        if moment.after in (READY, PLAN):
+            wait_for(READY, process.stdout)
+        if moment.after == PLAN:
+            wait_for(PLAN, process.stderr)
         try:
-            process.wait(timeout=0.3 if seconds is None else seconds)
+            process.wait(timeout=moment.seconds)
         except subprocess.TimeoutExpired:
             kill_all(process.pid)
         _, told = process.communicate(timeout=60)
@@ -61,10 +73,11 @@ class Training:
         return process.returncode != 0
 
 
-def wait_until_ready(process: subprocess.Popen[str]) -> None:
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line == "ready\n", process.communicate()[1]
+def wait_for(words: str, stream: IO[str] | None) -> None:
+    """Reads lines until one has the words in it, or there are no more."""
+    assert stream is not None
+    while (line := stream.readline()) and words not in line:
+        pass
 
 
 def kill_all(parent: int) -> None:
@@ -82,17 +95,23 @@ def descendants(parent: int) -> list[int]:
     return [process for child in children for process in (child, *descendants(child))]
 
 
-def moments(seed: int, *, within: float) -> Iterator[float | None]:
-    """When to kill: anywhere within a whole run, now and then before anything has begun."""
+def moments(seed: int, *, within: float) -> Iterator[Moment]:
+    """When to kill: mostly in the training and its end, sometimes in the preparation or before anything has begun."""
     random = Random(seed)
     while True:
-        yield None if random.random() < 0.05 else random.uniform(0, within)
+        place = random.random()
+        if place < 0.05:
+            yield Moment("", 0.3)
+        elif place < 0.2:
+            yield Moment(READY, random.uniform(0, within / 2))
+        else:
+            yield Moment(PLAN, random.uniform(0, within))
 
 
-def kill_until_it_ends(training: Training, when: Iterator[float | None], *, most: int = MOST_KILLS) -> int:
+def kill_until_it_ends(training: Training, when: Iterator[Moment], *, most: int = MOST_KILLS) -> int:
     """Starts and kills it until it comes to its end, after `most` kills in peace; how often it was killed."""
     for kills in range(most):
-        if not training.killed_after(next(when)):
+        if not training.killed_at(next(when)):
             return kills
     training.run_to_its_end()
     return most
@@ -126,7 +145,7 @@ def main() -> None:
         drop(self)
 
     Checkpoints.drop = keeping_the_last_optimiser  # type: ignore[method-assign]
-    print("ready", flush=True)
+    print(READY, flush=True)
     command()
 
 

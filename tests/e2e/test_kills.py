@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from glassformer.store.run import RunFolder
-from killing import Training, kill_until_it_ends, moments, outcome, wait_until_ready
+from killing import READY, Training, kill_until_it_ends, moments, outcome, wait_for
 
 # Saved after nearly every update, so that many kills fall into a save.
 SETTINGS = ("train.steps=40", "train.valid_every=8", "train.valid_sentences=1", "train.save_minutes=0.0001")
@@ -49,7 +49,7 @@ def test_a_second_training_on_the_same_folder_is_refused_and_the_first_goes_on(
 ) -> None:
     first = training(toy, "run", "train.steps=100000", "train.valid_every=100000")
     running = first.start()
-    wait_until_ready(running)
+    wait_for(READY, running.stdout)
     while not RunFolder(first.out).steps:
         assert running.poll() is None, running.communicate()
         time.sleep(0.01)
