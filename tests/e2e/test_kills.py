@@ -26,7 +26,7 @@ def kill_often(toy: Any, kills: int) -> None:
     """Runs are killed until so many kills are done; each must end like the one that was left alone."""
     whole = training(toy, "whole")
     seconds = whole.run_to_its_end()
-    wanted, done, when = outcome(whole.out), 0, moments(seed=1, within=seconds)
+    wanted, done, when = outcome(whole.out), 0, moments(seed=1, within=0.7 * seconds)
     for number in range(kills):
         killed = training(toy, f"killed-{number}")
         done += kill_until_it_ends(killed, when, most=min(12, kills - done))
