@@ -5,7 +5,8 @@
     ├── DataError          a file of sentences cannot be read as asked
     ├── TokenizerError     a tokenizer cannot be trained, read or used as asked
     ├── RunError           a run folder is missing, damaged, in use or does not fit
-    └── ModelError         a model cannot do what is asked of it (for instance: sentence too long)
+    ├── ModelError         a model cannot do what is asked of it (for instance: sentence too long)
+    └── RankError          processes that train together have lost each other or do not fit
 
 The class tells code what happened, the message tells a person. The command line turns each of them into one
 line on stderr and exit code 2.
@@ -36,3 +37,7 @@ class RunError(GlassformerError):
 
 class ModelError(GlassformerError):
     """A model cannot do what is asked of it."""
+
+
+class RankError(GlassformerError):
+    """Processes that train together have lost each other or do not fit. Empty where another of them has told why."""

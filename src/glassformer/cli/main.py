@@ -61,7 +61,8 @@ def main() -> None:
     try:
         app()  # sees to Ctrl-C and to a reader that leaves early (`| head`) by itself
     except GlassformerError as error:
-        typer.echo(f"glassformer: {error}", err=True)
+        if str(error):  # of several processes that train together one says what happened
+            typer.echo(f"glassformer: {error}", err=True)
         sys.exit(2)
     except OSError as error:
         typer.echo(f"glassformer: {error.filename or 'reading or writing'}: {error.strerror}", err=True)

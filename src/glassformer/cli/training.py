@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -137,6 +138,10 @@ def train(
     from glassformer.tasks.translation import TranslationRecipe, train_translator
 
     checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
+    if int(os.environ.get("RANK") or 0):  # torchrun started more than one; the first does the talking
+        if not forecast and not train_translator(checked).stopped:
+            raise typer.Exit(130)
+        return
     if forecast:
         show_forecast(checked, as_json=json_)
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, islice
 from typing import Protocol
 
 import numpy as np
@@ -206,13 +206,22 @@ def count_batches(pairs: Pools, *, tokens: int, seed: int) -> int:
     return sum(len(epoch_batches(one.lengths, tokens=tokens, seed=seed, epoch=0, pool=number)) for number, one in pools)
 
 
-def stream(pairs: Pools, *, tokens: int, seed: int, skip: int = 0) -> Iterator[tuple[int, Batch]]:
-    """(epoch, batch) without end, the first `skip` batches left out: the state of the stream is one integer."""
+def stream(
+    pairs: Pools, *, tokens: int, seed: int, skip: int = 0, rank: int = 0, world: int = 1
+) -> Iterator[tuple[int, Batch]]:
+    """(epoch, batch) without end, the first `skip` batches left out: the state of the stream is one integer.
+
+    Of several processes each takes every `world`-th batch of the same order, from its `rank` on; only those are made.
+    """
     if not len(pairs):
         raise DataError("No sentence pair is left to train on.")
+    for epoch, pool, index in islice(places(pairs, tokens=tokens, seed=seed), skip + rank, None, world):
+        yield epoch, pool.batch(index)
+
+
+def places(pairs: Pools, *, tokens: int, seed: int) -> Iterator[tuple[int, EncodedPairs, Index]]:
+    """Where the batches stand, without end: epoch, pool, and which pairs of the pool."""
     for epoch in count():
         for number, pool in enumerate(pairs.pools(seed=seed, epoch=epoch)):
-            batches = epoch_batches(pool.lengths, tokens=tokens, seed=seed, epoch=epoch, pool=number)
-            for index in batches[skip:]:
-                yield epoch, pool.batch(index)
-            skip = max(0, skip - len(batches))
+            for index in epoch_batches(pool.lengths, tokens=tokens, seed=seed, epoch=epoch, pool=number):
+                yield epoch, pool, index

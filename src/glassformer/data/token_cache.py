@@ -108,7 +108,8 @@ def build_cache(
                 shard.unlink()
             raise
         kept, left_out = (sum(size[i] for size in sizes) for i in (0, 1))
-        write_whole(folder / CARD, {"format": FORMAT, "pairs": kept, "left_out": left_out, "shards": len(sizes)})
+        card = {"format": FORMAT, "pairs": kept, "left_out": left_out, "shards": len(sizes)}
+        write_whole(folder / CARD, json.dumps(card).encode())
 
 
 def make_shards(
@@ -202,11 +203,11 @@ def read_card(folder: Path) -> dict[str, Any] | None:
     return card if isinstance(card, dict) and card.get("format") == FORMAT and card.get("shards") == shards else None
 
 
-def write_whole(path: Path, content: Any) -> None:
-    """A JSON file that is whole or not there."""
+def write_whole(path: Path, content: bytes) -> None:
+    """A file that is whole or not there."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with told_as_data_error(path):
-        temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        temporary.write_bytes(content)
         temporary.replace(path)
 
 

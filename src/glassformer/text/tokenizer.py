@@ -153,18 +153,22 @@ class Tokenizer:
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
         """Read a tokenizer.json, ours or made by others."""
-        text = _read(path)
+        return cls.from_json(_read(path), origin=str(path))
+
+    @classmethod
+    def from_json(cls, text: str, *, origin: str) -> Tokenizer:
+        """The tokenizer whose file holds `text`; `origin` names it in errors."""
         try:
             content = json.loads(text)
         except ValueError as error:
-            _fail(f"{path} is not JSON ({error}); expected a tokenizer.json of the `tokenizers` library", error)
+            _fail(f"{origin} is not JSON ({error}); expected a tokenizer.json of the `tokenizers` library", error)
         if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
-            _fail(f'{path} is JSON but not a tokenizer: it has no "model"; expected a tokenizer.json')
+            _fail(f'{origin} is JSON but not a tokenizer: it has no "model"; expected a tokenizer.json')
         try:
             inner = tokenizers.Tokenizer.from_str(text)
             merges = [Merge.from_line(line) for line in content["model"].get(_MERGES_KEY, ())]
         except Exception as error:  # the library raises bare Exception
-            _fail(f"{path} is JSON but not a tokenizer that can be read: {error}; expected a tokenizer.json", error)
+            _fail(f"{origin} is JSON but not a tokenizer that can be read: {error}; expected a tokenizer.json", error)
         return cls(inner, merges=merges)
 
     @classmethod

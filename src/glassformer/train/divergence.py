@@ -15,10 +15,12 @@ import torch
 from torch import nn
 
 from glassformer.data.batches import Batch
-from glassformer.errors import RunError
+from glassformer.errors import GlassformerError, RankError, RunError
 from glassformer.store.files import pack_tensors, to_json
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import weights_of
+from glassformer.train.distributed import Replica
+from glassformer.train.ranks import ALONE, Ranks
 from glassformer.train.step import Diverged, Loss
 
 FOLDER = "diverged"
@@ -49,17 +51,24 @@ def name_the_batch(
     step: int,
     show: Show,
     run: RunFolder,
-) -> Diverged:
-    """The error with the batch in it. The step, made `again` without its update, goes into the run's `diverged`."""
+    ranks: Ranks = ALONE,
+) -> GlassformerError:
+    """The error with the batch in it. The step, made `again` without its update, goes into the run's `diverged`.
+
+    Of several ranks each tells its batches, and the writer writes and says it all.
+    """
     losses = again()
     norms = {n: p.grad.norm().item() for n, p in model.named_parameters() if p.grad is not None}
-    pairs = [show(batch) for batch in batches]
+    own = [
+        {"loss": number(lost), "pairs": numbered(batch, show(batch))}
+        for batch, lost in zip(batches, losses, strict=True)
+    ]
+    of_all = ranks.united(own)
+    if not ranks.is_writer:
+        return RankError("")
     told = {
         "update": step + 1,
-        "batches": [
-            {"loss": number(lost), "pairs": numbered(batch, texts)}
-            for batch, lost, texts in zip(batches, losses, pairs, strict=True)
-        ],
+        "batches": of_all,
         "gradient_norms": {name: number(norm) for name, norm in norms.items()},
         "weights_not_finite": [name for name, p in model.named_parameters() if not bool(torch.isfinite(p).all())],
     }
@@ -68,28 +77,35 @@ def name_the_batch(
         "model.safetensors": pack_tensors(weights_of(model)),
         "README.txt": README.encode(),
     }
-    source, target = pairs[0][0]
+    shown = next((one for one in of_all if isinstance(one["loss"], str)), of_all[0])["pairs"][0]
     where = ""
     with suppress(RunError):  # a full disk must not hide what happened
         where = f" All of it, the weights and each gradient's norm are in {run.keep_aside(FOLDER, content)}."
-    count = sum(len(batch) for batch in pairs)
+    count = sum(len(one["pairs"]) for one in of_all)
     return Diverged(
-        f"Update {step + 1:,}: {error} Its batch of {count:,} sentence pairs begins with {short(source)} → "
-        f"{short(target)}.{where}"
+        f"Update {step + 1:,}: {error} Its batch of {count:,} sentence pairs begins with {short(shown['source'])} → "
+        f"{short(shown['target'])}.{where}"
     )
 
 
 def gradients_again(
-    model: nn.Module, batches: Sequence[Batch], *, loss: Loss, autocast: AbstractContextManager[Any]
+    model: nn.Module,
+    batches: Sequence[Batch | None],
+    *,
+    loss: Loss,
+    autocast: AbstractContextManager[Any],
+    replica: Replica,
 ) -> list[float]:
     """Leaves the gradients in the model, not clipped; gives each batch's loss per target token."""
     model.zero_grad(set_to_none=True)
     losses = []
-    for batch in batches:
-        with autocast:
-            summed, tokens = loss(batch)
-        (summed / tokens).backward()
-        losses.append(summed.item() / tokens)
+    for number, batch in enumerate(batches, 1):
+        with replica.summing(number == len(batches)):
+            if batch is not None:
+                with autocast:
+                    summed, tokens = loss(batch)
+                (summed / tokens).backward()
+                losses.append(summed.item() / tokens)
     return losses
 
 

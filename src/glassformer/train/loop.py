@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import nn
@@ -18,8 +18,10 @@ from glassformer.errors import DataError, RunError
 from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
+from glassformer.train.distributed import Replica, share_weights, shared_checkpoint, wrap
 from glassformer.train.divergence import Show, gradients_again, ids_as_text, name_the_batch
 from glassformer.train.optimiser import Optimisers, load_optimiser, make_optimiser, optimiser_tensors, weights_to_use
+from glassformer.train.ranks import ALONE, Ranks
 from glassformer.train.schedule import learning_rate
 from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Diverged, Loss, StepReport, autocast_for, seed_step, train_step
@@ -74,29 +76,34 @@ class Job:
     device: torch.device
     show: Show = ids_as_text
     measured_by: str = ""  # names what `validate` measures with
+    ranks: Ranks = ALONE
 
 
 def train_loop(job: Job) -> Progress:
     """Trains to the end, to the patience's end, or until asked to stop; returns where it stands."""
+    share_weights(job.ranks, job.model)
     optimiser = make_optimiser(job.model, job.settings)
     progress = restore(job, optimiser)
+    replica = wrap(job.model, job.ranks)
     batches = job_batches(job, skip=progress.batches)
     last_save = time.monotonic()
-    with stop_on_signals() as stop:
-        while not stop.asked:
+    with stop_on_signals(breakable=job.ranks.world == 1) as stop:
+        asked = job.ranks.any(stop.asked)
+        while not asked:
             if is_due(job.settings, progress):
                 late = measure(job, optimiser, progress, stop)
             elif why_stop(job.settings, progress):
                 break
             else:
-                advance(job, optimiser, progress, batches)
+                advance(job, optimiser, progress, batches, replica)
                 # When to save never changes what is computed, so a clock may decide it.
                 waited = time.monotonic() - last_save > 60 * job.settings.save_minutes
                 late = waited and not is_due(job.settings, progress)
-            if late or stop.asked:
+            asked = job.ranks.any(stop.asked)  # all ranks stop at the same step
+            if late or asked:
                 save(job, optimiser, progress)
                 last_save = time.monotonic()
-    return replace(progress, stopped="" if stop.asked else why_stop(job.settings, progress))
+    return replace(progress, stopped="" if asked else why_stop(job.settings, progress))
 
 
 def is_due(settings: TrainSettings, progress: Progress) -> bool:
@@ -114,18 +121,26 @@ def why_stop(settings: TrainSettings, progress: Progress) -> str:
 
 
 def restore(job: Job, optimiser: Optimisers) -> Progress:
-    """The latest checkpoint's state, or a fresh start."""
-    progress = Progress(measured_by=job.measured_by)
-    if job.run.steps:
-        checkpoint = job.run.checkpoints.read(job.run.steps[-1])
-        load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
-        load_optimiser(job.model, optimiser, checkpoint.optimiser)
-        progress = restored(checkpoint.state)
-    job.run.cut_metrics(progress.metrics_bytes)
-    if progress.measured_by != job.measured_by or progress.best_step not in job.run.steps:
+    """The latest checkpoint's state, or a fresh start; the same on all ranks."""
+    checkpoint = shared_checkpoint(job.ranks, latest(job) if job.ranks.is_writer else None)
+    if checkpoint is None:
+        return Progress(measured_by=job.measured_by)
+    load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
+    load_optimiser(job.model, optimiser, checkpoint.optimiser)
+    return restored(checkpoint.state)
+
+
+def latest(job: Job) -> Checkpoint | None:
+    """The checkpoint to go on from, as its writer finds it, with the measurements cut to there."""
+    checkpoint = job.run.checkpoints.read(job.run.steps[-1]) if job.run.steps else None
+    job.run.cut_metrics(checkpoint.state["metrics_bytes"] if checkpoint else 0)
+    if checkpoint is None:
+        return None
+    state = dict(checkpoint.state)
+    if state.get("measured_by") != job.measured_by or state["best_step"] not in job.run.steps:
         # Another yardstick, or the best was damaged and put aside: from here on the best is looked for anew.
-        progress = replace(progress, best_step=0, best_score=None, measured_by=job.measured_by)
-    return progress
+        state |= {"best_step": 0, "best_score": None, "measured_by": job.measured_by}
+    return replace(checkpoint, state=state)
 
 
 def restored(state: Mapping[str, Any]) -> Progress:
@@ -136,32 +151,57 @@ def restored(state: Mapping[str, Any]) -> Progress:
 
 
 def job_batches(job: Job, *, skip: int) -> Iterator[tuple[int, Batch]]:
-    settings = job.settings
-    return stream(job.pairs, tokens=settings.batch_tokens, seed=settings.seed, skip=skip)
+    settings, ranks = job.settings, job.ranks
+    return stream(
+        job.pairs, tokens=settings.batch_tokens, seed=settings.seed, skip=skip, rank=ranks.rank, world=ranks.world
+    )
 
 
-def advance(job: Job, optimiser: Optimisers, progress: Progress, batches: Iterator[tuple[int, Batch]]) -> None:
+def advance(
+    job: Job, optimiser: Optimisers, progress: Progress, batches: Iterator[tuple[int, Batch]], replica: Replica
+) -> None:
     """One update, and its place in the books."""
     settings, began = job.settings, time.perf_counter()
     taken = [next(batches) for _ in range(settings.accumulate)]
-    progress.batches += len(taken)
-    full = [batch for _, batch in taken if int(batch.target_lengths.sum())]
-    if not full:
-        skip(progress, epoch=taken[-1][0])
+    progress.batches += len(taken) * job.ranks.world
+    size = size_of_update(job.ranks, taken)
+    if not size.target_tokens:
+        skip(progress, epoch=size.epoch)
         return
-    report = update(job, optimiser, progress.step, full)
+    report = update(job, optimiser, progress.step, [batch for _, batch in taken], size.target_tokens, replica)
     seconds = time.perf_counter() - began
     progress.step += 1
     if optimiser.average:
         optimiser.average.update(progress.step)
-    progress.epoch = taken[-1][0]
-    progress.tokens += sum(batch.tokens for batch in full)
+    progress.epoch = size.epoch
+    progress.tokens += size.tokens
     progress.window_loss += report.loss * report.target_tokens
     progress.window_tokens += report.target_tokens
     progress.seconds += seconds
     job.watcher.on_step(progress, report, seconds)
     if progress.step % max(1, (settings.steps or 1) // 200) == 0:
-        job.run.append_metrics(training_record(job, progress))
+        note(job, training_record(job, progress))
+
+
+class UpdateSize(NamedTuple):
+    """What an update takes, on all ranks together."""
+
+    target_tokens: int
+    tokens: int  # of both sides, where there is something to learn
+    epoch: int  # of its last batch
+
+
+def size_of_update(ranks: Ranks, taken: Sequence[tuple[int, Batch]]) -> UpdateSize:
+    counts = [(int(batch.target_lengths.sum()), batch.tokens) for _, batch in taken]
+    targets, tokens = sum(target for target, _ in counts), sum(both for target, both in counts if target)
+    rows = ranks.table([targets, tokens, taken[-1][0]])
+    return UpdateSize(int(sum(row[0] for row in rows)), int(sum(row[1] for row in rows)), int(rows[-1][2]))
+
+
+def note(job: Job, record: Mapping[str, Any]) -> None:
+    """A line of metrics.jsonl, by its one writer."""
+    if job.ranks.is_writer:
+        job.run.append_metrics(record)
 
 
 def skip(progress: Progress, *, epoch: int) -> None:
@@ -171,30 +211,35 @@ def skip(progress: Progress, *, epoch: int) -> None:
         raise DataError("No batch of a whole epoch has a target token: there is nothing to learn. Look at the data.")
 
 
-def update(job: Job, optimiser: Optimisers, step: int, batches: list[Batch]) -> StepReport:
+def update(
+    job: Job, optimiser: Optimisers, step: int, batches: list[Batch], target_tokens: int, replica: Replica
+) -> StepReport:
     """Changes the weights once; if that cannot be, the batch is named and saved."""
     settings = job.settings
     autocast = autocast_for(job.device, settings.precision)
-    target_tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
-    batches = [batch.to(job.device) for batch in batches]
+    full = [batch.to(job.device) if int(batch.target_lengths.sum()) else None for batch in batches]
     if not job.model.training:  # walking the whole tree at every step would cost 2 ms
         job.model.train()
-    seed_step(settings.seed, step)
+    seed_step(settings.seed, step, job.ranks.rank)
     try:
         return train_step(
             job.model,
             optimiser,
-            batches,
+            full,
             loss=job.loss,
             lr=rate(settings, step),
             clip=settings.clip,
             target_tokens=target_tokens,
             autocast=autocast,
+            replica=replica,
         )
     except Diverged as error:
-        again = partial(gradients_again, job.model, batches, loss=job.loss, autocast=autocast)
-        seed_step(settings.seed, step)
-        raise name_the_batch(error, job.model, batches, again=again, step=step, show=job.show, run=job.run) from None
+        again = partial(gradients_again, job.model, full, loss=job.loss, autocast=autocast, replica=replica)
+        seed_step(settings.seed, step, job.ranks.rank)
+        learnt = [batch for batch in full if batch is not None]
+        raise name_the_batch(
+            error, job.model, learnt, again=again, step=step, show=job.show, run=job.run, ranks=job.ranks
+        ) from None
 
 
 def rate(settings: TrainSettings, step: int) -> float:
@@ -248,13 +293,15 @@ def measure(job: Job, optimiser: Optimisers, progress: Progress, stop: StopReque
         "validation_seconds": round(taken, 2),
         "elapsed_seconds": round(progress.seconds + progress.validating, 2),
     }
-    job.run.append_metrics(record)
+    note(job, record)
     job.watcher.on_validation(record)
     return True
 
 
 def save(job: Job, optimiser: Optimisers, progress: Progress) -> None:
     """A checkpoint of this step, the measurements before it made safe first."""
+    if not job.ranks.is_writer:
+        return
     progress.metrics_bytes = job.run.flush_metrics()
     checkpoint = Checkpoint(
         step=progress.step,

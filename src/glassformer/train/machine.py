@@ -9,6 +9,7 @@ import sys
 import torch
 
 from glassformer.errors import SettingsError
+from glassformer.train.ranks import Ranks
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEEP = 1 << 30
@@ -30,14 +31,37 @@ def keep_freed_memory() -> None:
     libc.mallopt(M_TRIM_THRESHOLD, KEEP)
 
 
-def thread_count(wanted: int | None) -> int:
-    """The wanted number of threads, or OMP_NUM_THREADS, or one per core that this process may use."""
+def thread_count(wanted: int | None, *, processes: int = 1) -> int:
+    """The wanted number of threads, or OMP_NUM_THREADS, or an equal share of the cores that this process may use.
+
+    For several processes torchrun sets OMP_NUM_THREADS=1 where nobody else has; it cannot be told from a wish, so
+    there 1 counts as not set, and who wants 1 says so in the settings.
+    """
     if wanted is not None:
         return wanted
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    if asked.isdecimal() and int(asked):
+    if asked.isdecimal() and int(asked) and not (processes > 1 and asked == "1"):
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // processes)
+
+
+def device_of_rank(name: str, ranks: Ranks) -> torch.device:
+    """The device of this process: of several on a machine each has a GPU of its own, or all the CPU."""
+    if ranks.world == 1:
+        return choose_device(name)
+    if name not in ("auto", "cpu", "cuda"):
+        raise SettingsError(f"train.device = {name!r} cannot be shared by {ranks.world} processes. Allowed: cpu, cuda.")
+    if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+        return torch.device("cpu")
+    if ranks.local_world > torch.cuda.device_count():
+        raise SettingsError(
+            f"{ranks.local_world} processes on this machine and {torch.cuda.device_count()} GPUs: each process needs "
+            "one of its own. Start fewer (--nproc-per-node), or train on the CPU with --set train.device=cpu."
+        )
+    device = choose_device(f"cuda:{ranks.local_rank}")
+    torch.cuda.set_device(device)
+    return device
 
 
 def choose_device(name: str) -> torch.device:

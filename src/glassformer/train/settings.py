@@ -45,7 +45,9 @@ class TrainSettings(Settings):
     epochs: float = Field(20.0, gt=0, description="Passes over the data; decides `steps` where that is not given.")
     steps: int | None = Field(None, ge=1, description="Updates of the weights in all.")
     batch_tokens: int = Field(4096, ge=16, description="Tokens in a batch, both sides and padding included.")
-    accumulate: int = Field(1, ge=1, description="Batches whose gradients are added up for one update.")
+    accumulate: int = Field(
+        1, ge=1, description="Batches whose gradients are added up for one update, on each of several ranks."
+    )
     lr: float = Field(2e-3, gt=0, description="Highest learning rate, reached at the end of the warm-up.")
     warmup: int | None = Field(
         None, ge=0, description="Updates until the highest rate; if open a twentieth, at most 400."
@@ -86,7 +88,8 @@ class TrainSettings(Settings):
     seed: int = Field(
         1, ge=0, lt=2**63, description="Decides the first weights, the order of the data and the dropout."
     )
-    threads: int | None = Field(None, ge=1, description="CPU threads; all cores if open.")
+    threads: int | None = Field(None, ge=1, description="CPU threads of each process; all cores if open.")
+    ranks: int | None = Field(None, ge=1, description="Processes that train together; as many as torchrun starts.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps. auto takes a GPU where there is one.")
     compile: bool = Field(
         False, description="torch.compile; pays on GPUs and in long trainings, is slower on small models on CPUs."
@@ -99,9 +102,9 @@ class TrainSettings(Settings):
             raise ValueError(f"ema = {self.ema} and average_last = {self.average_last} both average; choose one")
         return self
 
-    def resolved(self, *, batches_per_epoch: int, threads: int, device: str) -> TrainSettings:
+    def resolved(self, *, batches_per_epoch: int, threads: int, device: str, ranks: int = 1) -> TrainSettings:
         """With everything decided: from here on only step numbers count."""
-        steps = self.steps or max(1, round(self.epochs * batches_per_epoch / self.accumulate))
+        steps = self.steps or max(1, round(self.epochs * batches_per_epoch / (self.accumulate * ranks)))
         decided = {
             "steps": steps,
             "warmup": min(400, steps // 20)
@@ -109,6 +112,7 @@ class TrainSettings(Settings):
             else self.warmup,
             "valid_every": self.valid_every or min(steps, max(10, -(-steps // 20))),
             "threads": threads,
+            "ranks": ranks,
             "device": device,
         }
         return self.decided(decided)

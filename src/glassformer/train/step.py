@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.errors import ModelError
+from glassformer.train.distributed import UNSHARED, Replica
 from glassformer.train.optimiser import Optimisers
 
 Loss = Callable[[Any], tuple[Tensor, int]]  # a batch -> the summed loss, and over how many tokens
@@ -39,18 +40,24 @@ def train_step(
     clip: float,
     target_tokens: int,
     autocast: AbstractContextManager[Any] | None = None,
+    replica: Replica = UNSHARED,
 ) -> StepReport:
     """Gradients of all batches, divided by the number of target tokens in them all, then one update.
 
     Dividing by the whole makes n batches of m sentences the same update as one batch of n*m, whatever their lengths.
+    Of several ranks each brings its own batches, None for one that has nothing to learn; `target_tokens` is of them
+    all, and so is the report.
     """
     optimiser.zero_grad()
-    total = 0.0
-    for batch in batches:
-        with autocast or nullcontext():
-            summed, _ = loss(batch)
-        (summed / target_tokens).backward()
-        total += summed.item()
+    losses = [0.0] * len(batches)
+    for number, batch in enumerate(batches):
+        with replica.summing(number + 1 == len(batches)):
+            if batch is not None:
+                with autocast or nullcontext():
+                    summed, _ = loss(batch)
+                (summed / target_tokens).backward()
+                losses[number] = summed.item()
+    total = sum(replica.ranks.in_order(losses))
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip).item()
     if not (total - total == 0.0 and norm - norm == 0.0):  # inf - inf and nan - nan are nan
         raise Diverged(

@@ -19,8 +19,9 @@ class Broken(BaseException):
 class StopRequest:
     """Set by Ctrl-C or SIGTERM; the loop looks at it between steps. A second Ctrl-C stops at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, breakable: bool = True) -> None:
         self.asked = False
+        self.breakable = breakable
         self.breaks = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
@@ -33,6 +34,8 @@ class StopRequest:
 
     def finishes(self, work: Callable[[], T]) -> T | None:
         """What `work` gives, or None if a stop was asked for before its end: then it will be done again."""
+        if not self.breakable:
+            return work()
         try:
             return self._breakable(work)
         except Broken:
@@ -64,9 +67,12 @@ def termination_as_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[StopRequest]:
-    """While open, SIGINT and SIGTERM ask for a stop instead of tearing a step apart."""
-    request = StopRequest()
+def stop_on_signals(*, breakable: bool = True) -> Iterator[StopRequest]:
+    """While open, SIGINT and SIGTERM ask for a stop instead of tearing a step apart.
+
+    Work of several processes together is not `breakable`: the others would wait for the one that has left it.
+    """
+    request = StopRequest(breakable=breakable)
     if threading.current_thread() is not threading.main_thread():
         yield request
         return

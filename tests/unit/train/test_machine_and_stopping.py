@@ -15,13 +15,15 @@ from glassformer.train.machine import choose_device, keep_freed_memory, thread_c
 from glassformer.train.stopping import stop_on_signals
 
 
-def test_threads_are_those_wanted_or_one_per_core_of_this_process() -> None:
+def test_threads_are_those_wanted_or_one_per_core_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert thread_count(3) == 3
     assert thread_count(None) == len(os.sched_getaffinity(0))
 
 
 def test_without_affinity_all_cores_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 13)
     assert thread_count(None) == 13
     assert thread_count(2) == 2

@@ -31,11 +31,11 @@ def within_budget(prepared: Prepared, watcher: TrainingWatcher, *, until: float)
     recipe = with_model(prepared.recipe, work, seconds=seconds)
     recipe = with_training(recipe, work, seconds=seconds)
     recipe = with_validation(recipe, seconds=seconds, held=len(prepared.material.valid.sources))
-    trial = replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device))
+    trial = replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
     forecast = Rehearsal(trial, watcher).forecast(patience=min(MOST_TIMING, max(TRIAL, seconds / 100)))
     recipe = with_steps(recipe, forecast, seconds=until - time.monotonic())
     watcher.on_stage(f"Chosen for {duration(seconds)}: {described(recipe)}")
-    return replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device))
+    return replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
 
 
 def described(recipe: TranslationRecipe) -> str:
@@ -50,7 +50,7 @@ def described(recipe: TranslationRecipe) -> str:
 def measured(prepared: Prepared) -> Work:
     """Times the steps of a small model on the real data."""
     recipe = prepared.recipe.decided({"model": TransformerConfig.model_validate({"size": "tiny"})})
-    trial = replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device))
+    trial = replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
     settings, model = trial.recipe.train, untrained(trial).model
     loss = partial(token_loss, model, label_smoothing=settings.label_smoothing)
     seconds = time_steps(model, prepared.pairs, settings, loss=loss, patience=TRIAL) / settings.accumulate

@@ -11,6 +11,7 @@ from torch import nn
 
 from glassformer.data.batches import Pools, count_batches
 from glassformer.data.token_cache import TokenCache, build_cache, cache_folder, sweep
+from glassformer.errors import SettingsError
 from glassformer.models.transformer import Transformer
 from glassformer.tasks.translation.budget_rules import with_vocabulary
 from glassformer.tasks.translation.material import Material, read_material
@@ -20,9 +21,10 @@ from glassformer.tasks.translation.validation import check_positions, encode_hel
 from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.train.first_vectors import turn_towards, vectors_of_pairs
-from glassformer.train.machine import choose_device, keep_freed_memory, thread_count
+from glassformer.train.machine import device_of_rank, keep_freed_memory, thread_count
 from glassformer.train.objective import token_loss
 from glassformer.train.plan import Forecast, forecast, refuse_too_large
+from glassformer.train.ranks import ALONE, Ranks
 
 
 @dataclass(frozen=True)
@@ -35,22 +37,38 @@ class Prepared:
     target: Tokenizer
     pairs: TokenCache
     device: torch.device
+    ranks: Ranks = ALONE
 
 
 def prepare(
-    recipe: TranslationRecipe, watcher: TrainingWatcher, *, tokenizers: tuple[Tokenizer, Tokenizer] | None = None
+    recipe: TranslationRecipe,
+    watcher: TrainingWatcher,
+    *,
+    tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+    ranks: Ranks = ALONE,
 ) -> Prepared:
     """Reads, tokenises and plans. `tokenizers` are those of a run that goes on; without, they are trained."""
+    refuse_other_ranks(recipe.train.ranks, ranks)
     keep_freed_memory()
-    torch.set_num_threads(thread_count(recipe.train.threads))
-    device = choose_device(recipe.train.device)
+    torch.set_num_threads(thread_count(recipe.train.threads, processes=ranks.local_world))
+    device = device_of_rank(recipe.train.device, ranks)
     watcher.on_stage("Reading the sentences")
     material = read_material(recipe.data, seed=recipe.train.seed, listener=watcher)
     if recipe.train.budget and not tokenizers:
         recipe = with_vocabulary(recipe, material.pairs)
     source, target = tokenizers or make_tokenizers(recipe, material, watcher)
     pairs = encode(recipe, material, source, target, watcher)
-    return Prepared(resolve(recipe, pairs, device), material, source, target, pairs, device)
+    return Prepared(resolve(recipe, pairs, device, ranks), material, source, target, pairs, device, ranks)
+
+
+def refuse_other_ranks(wanted: int | None, ranks: Ranks) -> None:
+    """Only who starts the processes decides how many they are."""
+    if wanted is not None and wanted != ranks.world:
+        started = "1 process was" if ranks.world == 1 else f"{ranks.world} processes were"
+        raise SettingsError(
+            f"train.ranks = {wanted}, but {started} started. Start as many as that, "
+            f"`torchrun --nproc-per-node {wanted} -m glassformer train ...`, or leave train.ranks open."
+        )
 
 
 def make_tokenizers(
@@ -96,10 +114,15 @@ def encode(
     return pairs
 
 
-def resolve(recipe: TranslationRecipe, pairs: Pools, device: torch.device) -> TranslationRecipe:
+def resolve(recipe: TranslationRecipe, pairs: Pools, device: torch.device, ranks: Ranks = ALONE) -> TranslationRecipe:
     """The recipe with everything decided that depends on the data and the machine."""
     batches = count_batches(pairs, tokens=recipe.train.batch_tokens, seed=recipe.train.seed)
-    settings = recipe.train.resolved(batches_per_epoch=batches, threads=torch.get_num_threads(), device=str(device))
+    settings = recipe.train.resolved(
+        batches_per_epoch=batches,
+        threads=torch.get_num_threads(),
+        device=str(device) if ranks.world == 1 else device.type,  # each rank has a GPU of its own
+        ranks=ranks.world,
+    )
     return recipe.decided({"train": settings, "out": None})
 
 

@@ -35,6 +35,7 @@ from glassformer.tasks.translation.material import Held, Material, changed_files
 from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, prepare, untrained
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
+from glassformer.tasks.translation.sharing import brief, briefed
 from glassformer.tasks.translation.starting import Start, check_vocabulary, read_start, started_from
 from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator, load, load_tokenizers
 from glassformer.tasks.translation.validation import validate_translator
@@ -43,6 +44,7 @@ from glassformer.train.loop import Job, Progress, train_loop
 from glassformer.train.objective import Compiled, token_loss
 from glassformer.train.plan import Forecast
 from glassformer.train.profile import Profile, profile
+from glassformer.train.ranks import Ranks, joined
 from glassformer.train.settings import seconds_of
 from glassformer.train.step import Loss
 
@@ -57,25 +59,43 @@ def train_translator(
     """Trains by the recipe into the folder `out`; goes on where an earlier, stopped training of it stood.
 
     Other settings, sentences, code or threads than those it was begun with are refused, unless `accept_changes`.
+    Of several processes (torchrun) the first one does this, and the others train with it.
     """
     recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     run = RunFolder(_folder(recipe, out))
-    watcher = watcher or Silent()
-    with run.lock():
-        if run.exists and run.finished:
-            then = read_recipe(run)
-            changes = changed_settings(still_open_as(then, recipe), then)
-            changes.possible += changed_files(recipe.data, run.about().get("data", {}))
-            refuse_changes(run, changes, finished=True)
-            watcher.on_stage(
-                f"{run.path} is finished already; nothing to do. For another training choose another --out."
-            )
-            return Progress(stopped="finished before", step=read_recipe(run).train.steps or 0)
-        if not run.exists:
-            run.refuse_foreign()
-        elif run.lost_its_weights:
-            raise RunError(run.describe_no_weights())
-        return _train_locked(recipe, run, watcher, accept_changes)
+    with joined() as ranks:
+        if not ranks.is_writer:
+            return _follow(run, ranks)
+        with run.lock():
+            return _train(recipe, run, watcher or Silent(), ranks, accept_changes)
+
+
+def _train(
+    recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher, ranks: Ranks, accept_changes: bool
+) -> Progress:
+    if run.exists and run.finished:
+        then = read_recipe(run)
+        changes = changed_settings(still_open_as(then, recipe), then)
+        changes.possible += changed_files(recipe.data, run.about().get("data", {}))
+        refuse_changes(run, changes, finished=True)
+        watcher.on_stage(f"{run.path} is finished already; nothing to do. For another training choose another --out.")
+        ranks.told(None)
+        return Progress(stopped="finished before", step=read_recipe(run).train.steps or 0)
+    if not run.exists:
+        run.refuse_foreign()
+    elif run.lost_its_weights:
+        raise RunError(run.describe_no_weights())
+    return _train_locked(recipe, run, watcher, ranks, accept_changes)
+
+
+def _follow(run: RunFolder, ranks: Ranks) -> Progress:
+    """Trains with the writer, touching none of its files."""
+    prepared, watcher = briefed(ranks), Silent()
+    if prepared is None:
+        return Progress(stopped="finished before")
+    rehearsal = Rehearsal(prepared, watcher)
+    rehearsal.forecast()  # the writer times its steps now: it shall find the machine as busy as it will be
+    return train_loop(make_job(prepared, rehearsal, run, watcher))
 
 
 def forecast_training(
@@ -112,10 +132,10 @@ def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
 
 
 def _train_locked(
-    recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher, accept_changes: bool
+    recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher, ranks: Ranks, accept_changes: bool
 ) -> Progress:
     start = read_start(recipe.train.start_from) if recipe.train.start_from and not run.steps else None
-    prepared = planned(recipe, run, start, watcher)
+    prepared = planned(recipe, run, start, watcher, ranks)
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
         changes = changes_of(run, prepared, start)
         refuse_changes(run, changes, accepted=accept_changes)
@@ -129,6 +149,7 @@ def _train_locked(
         load_weights(rehearsal.translator.model, start.weights, origin=str(start.path))
     elif not run.steps:
         give_first_vectors(rehearsal.translator.model, prepared, watcher)
+    brief(prepared)
     live = LiveReport(watcher, run, rehearsal)
     job = make_job(prepared, rehearsal, run, live)
     done = run.steps[-1] if run.steps else 0
@@ -144,18 +165,21 @@ def _train_locked(
     return progress
 
 
-def planned(recipe: TranslationRecipe, run: RunFolder, start: Start | None, watcher: TrainingWatcher) -> Prepared:
+def planned(
+    recipe: TranslationRecipe, run: RunFolder, start: Start | None, watcher: TrainingWatcher, ranks: Ranks
+) -> Prepared:
     """Everything decided: as it was when the run was begun, or now."""
     began = time.monotonic()
     if run.exists:
-        chosen = recipe.train.budget or recipe.train.start_from
-        recipe = as_begun(read_recipe(run), recipe) if chosen else recipe
-        return prepare(recipe, watcher, tokenizers=load_tokenizers(run))
+        if recipe.train.budget or recipe.train.start_from:
+            begun = as_begun(read_recipe(run), recipe)  # but how many processes there are is no choice of a recipe
+            recipe = begun.decided({"train": begun.train.decided({"ranks": recipe.train.ranks})})
+        return prepare(recipe, watcher, tokenizers=load_tokenizers(run), ranks=ranks)
     if start:
-        prepared = prepare(started_from(start, recipe), watcher, tokenizers=start.tokenizers)
+        prepared = prepare(started_from(start, recipe), watcher, tokenizers=start.tokenizers, ranks=ranks)
         check_vocabulary(start, prepared.recipe, prepared.material, watcher)
     else:
-        prepared = prepare(recipe, watcher)
+        prepared = prepare(recipe, watcher, ranks=ranks)
     if not recipe.train.budget:
         return prepared
     return within_budget(prepared, watcher, until=began + seconds_of(recipe.train.budget))
@@ -177,19 +201,20 @@ def begin_run(run: RunFolder, prepared: Prepared, start: Start | None) -> None:
 
 def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: TrainingWatcher) -> Job:
     """Binds model, objective and validation together for the loop."""
-    translator, settings = rehearsal.translator, prepared.recipe.train
+    translator, settings, ranks = rehearsal.translator, prepared.recipe.train, prepared.ranks
     predictor = Compiled(translator.model) if settings.compile else translator.model
     return Job(
         model=translator.model,
         pairs=prepared.pairs,
         settings=settings,
         loss=partial(token_loss, predictor, label_smoothing=settings.label_smoothing),
-        validate=lambda: validate_translator(translator, rehearsal.held_pairs, rehearsal.sample),
+        validate=lambda: validate_translator(translator, rehearsal.held_pairs, rehearsal.sample, ranks),
         run=run,
         watcher=watcher,
         device=prepared.device,
         show=translator.sentences_of,
         measured_by=yardstick(prepared),
+        ranks=ranks,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +16,9 @@ from glassformer.tasks.translation.translator import Translator, marks_of
 from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer
 from glassformer.train.objective import token_loss
+from glassformer.train.ranks import ALONE, Ranks
 
+BATCH_TOKENS = 8192  # of the pairs whose loss is measured
 WATCHED = 6  # sentences whose translation can be read as it improves
 
 
@@ -56,12 +59,30 @@ def check_positions(translator: Translator, held: Held) -> None:
             )
 
 
-def validate_translator(translator: Translator, pairs: EncodedPairs, sample: Held) -> dict[str, Any]:
-    """Loss per token on all held-out pairs; BLEU and chrF of greedy translations of a part of them, some to be read."""
-    hypotheses = translator.translate(sample.sources, beam=1)
+def validate_translator(
+    translator: Translator, pairs: EncodedPairs, sample: Held, ranks: Ranks = ALONE
+) -> dict[str, Any]:
+    """Loss per token on all held-out pairs; BLEU and chrF of greedy translations of a part of them, some to be read.
+
+    Several ranks share the batches that one would make, so that each comes out as it would there.
+    """
+    hypotheses = greedy_translations(translator, sample.sources, ranks)
     bleu, chrf = bleu_and_chrf(hypotheses, sample.references, language=translator.target_language)
     shown = [hypotheses[i] for i in watched_places(sample)]
-    return {"loss": held_loss(translator, pairs), "bleu": bleu, "chrf": chrf, "samples": shown}
+    return {"loss": held_loss(translator, pairs, ranks), "bleu": bleu, "chrf": chrf, "samples": shown}
+
+
+def greedy_translations(translator: Translator, sources: Sequence[str], ranks: Ranks = ALONE) -> list[str]:
+    """The translation of each text by greedy search, batch by batch, each on one rank."""
+    rows = translator.source.encode_batch([text.strip() for text in sources])
+    batches = list(translator.batches_of(rows, beam=1))
+    own = [translator.translate([sources[i] for i in index], beam=1) for index in ranks.own(batches)]
+    found = {
+        i: text
+        for index, texts in zip(batches, ranks.united(own), strict=True)
+        for i, text in zip(index, texts, strict=True)
+    }
+    return [found.get(i, "") for i in range(len(sources))]  # a blank text is in no batch
 
 
 def watched_places(sample: Held) -> list[int]:
@@ -72,14 +93,15 @@ def watched_places(sample: Held) -> list[int]:
 
 
 @torch.inference_mode()
-def held_loss(translator: Translator, pairs: EncodedPairs) -> float:
+def held_loss(translator: Translator, pairs: EncodedPairs, ranks: Ranks = ALONE) -> float:
     """Cross-entropy per target token, without label smoothing."""
-    total, count = 0.0, 0
-    for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
+    own = []
+    for index in ranks.own(epoch_batches(pairs.lengths, tokens=BATCH_TOKENS, seed=0, epoch=0)):
         batch = pairs.batch(index).to(translator.device)
         loss, tokens = token_loss(translator.model, batch, label_smoothing=0.0)
-        total, count = total + loss.item(), count + tokens
-    return total / count
+        own.append((loss.item(), tokens))
+    losses, counts = zip(*ranks.united(own), strict=True)
+    return float(sum(losses)) / int(sum(counts))
 
 
 @torch.inference_mode()

@@ -1,0 +1,167 @@
+"""What one rank of the tests does, as a program of its own: `python rank_work.py WORK SPEC.json`.
+
+The file of the spec says what to do; results of the writer go to the path that it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import glassformer as gf
+from glassformer.data.batches import EncodedPairs, Marks, Ragged
+from glassformer.errors import GlassformerError
+from glassformer.models.transformer import Transformer, TransformerConfig
+from glassformer.store.run import RunFolder
+from glassformer.tasks.translation import validation
+from glassformer.tasks.translation.material import Held
+from glassformer.tasks.translation.translator import load
+from glassformer.tasks.translation.watching import Silent
+from glassformer.train import loop, plan
+from glassformer.train.loop import Job, Progress, train_loop
+from glassformer.train.objective import token_loss
+from glassformer.train.ranks import ALONE, Ranks, joined
+from glassformer.train.settings import TrainSettings
+
+MARKS = Marks(pad=0, bos=1, eos=2)
+SEVEN = [
+    ("the dog eats bread.", "der Hund isst Brot."),
+    ("a cat sees us.", "eine Katze sieht uns."),
+    ("his wife has old red wine.", "seine Frau hat alten roten Wein."),
+    ("my boy has two eggs.", "mein Junge hat zwei Eier."),
+    ("the dog sees me.", "der Hund sieht mich."),
+    ("a cat eats two eggs.", "eine Katze isst zwei Eier."),
+    ("my boy sees old red wine.", "mein Junge sieht alten roten Wein."),
+]
+
+
+class Losses:
+    """A watcher that remembers what each update reported."""
+
+    def __init__(self) -> None:
+        self.reported: list[float] = []
+
+    def on_step(self, progress: Progress, report: Any, seconds: float) -> None:  # noqa: ARG002
+        self.reported.append(report.loss)
+
+    def on_validation(self, record: Mapping[str, Any]) -> None: ...
+
+
+def tiny_corpus() -> EncodedPairs:
+    """40 sentences of quite different lengths, so that batches differ in their target tokens."""
+    random = np.random.default_rng(1)
+    sides = [[random.integers(3, 17, 1 + (7 * i + side) % 11).tolist() for i in range(40)] for side in (0, 1)]
+    return EncodedPairs(Ragged.of(sides[0]), Ragged.of(sides[1]), MARKS, MARKS)
+
+
+def learned(
+    folder: Path, ranks: Ranks, *, accumulate: int, steps: int, dtype: torch.dtype, lr: float = 5e-3
+) -> dict[str, Any]:
+    """A training without dropout of `steps` updates: its losses, and what the weights are in the end."""
+    torch.manual_seed(ranks.rank)  # the writer's weights count
+    config = TransformerConfig(size="nano", N=1, d=6, h=2, d_ff=5, dropout=0.0)
+    model = Transformer(config, source_vocabulary=17, target_vocabulary=17).to(dtype)
+    folder.mkdir(parents=True, exist_ok=True)
+    given = TrainSettings(steps=steps, batch_tokens=60, accumulate=accumulate, valid_every=steps, warmup=5, lr=lr)
+    watcher = Losses()
+    progress = train_loop(
+        Job(
+            model=model,
+            pairs=tiny_corpus(),
+            settings=given.resolved(batches_per_epoch=5, threads=1, device="cpu"),
+            loss=partial(token_loss, model, label_smoothing=0.1),
+            validate=lambda: {"bleu": 0.0},
+            run=RunFolder(folder),
+            watcher=watcher,
+            device=torch.device("cpu"),
+            ranks=ranks,
+        )
+    )
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    return {
+        "losses": watcher.reported,
+        "weights": weights.tolist(),
+        "digests": ranks.united([hashlib.sha256(weights.numpy().tobytes()).hexdigest()]),
+        "progress": {name: getattr(progress, name) for name in ("step", "batches", "epoch", "tokens")},
+    }
+
+
+def validated(run: Path, ranks: Ranks) -> dict[str, Any]:
+    """Seven items in three batches of translations and four of losses."""
+    translator = load(run)
+    translator.recipe = translator.recipe.model_copy(
+        update={"decode": translator.recipe.decode.model_copy(update={"batch_tokens": 20})}
+    )
+    validation.BATCH_TOKENS = 28
+    held = Held.of((source, (target,)) for source, target in [*SEVEN, ("  ", "nichts")])
+    rows = translator.source.encode_batch(held.sources)
+    pairs = validation.encode_held(held.first(7), translator.source, translator.target, most=99, watcher=Silent())
+    found = validation.validate_translator(translator, pairs, held, ranks)
+    return {
+        **found,
+        "hypotheses": validation.greedy_translations(translator, held.sources, ranks),
+        "batches": len(list(translator.batches_of(rows, beam=1))),
+    }
+
+
+def arithmetic(spec: Mapping[str, Any], ranks: Ranks = ALONE) -> dict[str, Any]:
+    """All that one process and several must agree on."""
+    folder = Path(spec["folder"]) / str(ranks.world)
+    learn = partial(learned, ranks=ranks)
+    whole = 4 // ranks.world  # batches that a rank brings to an update of four
+    return {
+        "single": learn(folder / "single", accumulate=2 // ranks.world, steps=200, dtype=torch.float32),
+        "double": learn(folder / "double", accumulate=2 // ranks.world, steps=40, dtype=torch.float64),
+        # Four are added in another order. Gradients that are zero in theory (of key biases) are then other noise,
+        # which AdamW magnifies: so a small rate.
+        "four": learn(folder / "four", accumulate=whole, steps=10, dtype=torch.float64, lr=5e-4),
+        "validated": validated(Path(spec["run"]), ranks),
+        "ragged": ranks.united(ranks.own(list(range(7)))),
+        "told": [ranks.told(value) for value in (None, "ä" * 5)] + [ranks.told_bytes(b"").decode()],
+    }
+
+
+def train(spec: Mapping[str, Any]) -> None:
+    """A training by recipe; `spec["strike"]` = [rank, step, signal] sends the rank a signal before that step."""
+    rank = int(os.environ["RANK"])
+    real = loop.seed_step
+
+    def strike(seed: int, step: int, own: int = 0) -> None:
+        if [rank, step] == spec["strike"][:2]:
+            os.kill(os.getpid(), signal.Signals(spec["strike"][2]))
+        real(seed, step, own)
+
+    if "strike" in spec:
+        loop.seed_step = strike
+    progress = gf.train_translator(spec["recipe"], spec["out"] if rank == 0 else spec["other_out"])
+    print(json.dumps({"rank": rank, "step": progress.step, "stopped": progress.stopped}))
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    plan.PATIENCE = 0.0
+    work, spec = sys.argv[1], json.loads(Path(sys.argv[2]).read_text())
+    try:
+        if work == "train":
+            train(spec)
+            return
+        with joined() as ranks:
+            found = arithmetic(spec, ranks)
+            if ranks.is_writer:
+                Path(spec["result"]).write_text(json.dumps(found))
+    except GlassformerError as error:
+        sys.exit(f"glassformer: {error}" if str(error) else 2)
+
+
+if __name__ == "__main__":
+    main()
