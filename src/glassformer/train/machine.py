@@ -76,3 +76,11 @@ def choose_device(name: str) -> torch.device:
             f"The device {name!r} is not on this machine. Allowed: auto, cpu, cuda, mps, or one of several as cuda:1."
         ) from None
     return device
+
+
+def precision_on(device: str) -> str:
+    """bf16 where the hardware multiplies in it, else fp32."""
+    if device.startswith("cuda"):
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    found = torch.cpu.get_capabilities() if device == "cpu" else {}
+    return "bf16" if found.get("amx_bf16") else "fp32"

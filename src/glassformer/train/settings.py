@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from glassformer.config import Settings
+from glassformer.train.machine import precision_on
 from glassformer.train.schedule import Schedule
 
 
@@ -94,7 +95,9 @@ class TrainSettings(Settings):
     compile: bool = Field(
         False, description="torch.compile; pays on GPUs and in long trainings, is slower on small models on CPUs."
     )
-    precision: Literal["fp32", "bf16"] = Field("fp32", description="bf16: autocast, for hardware that has it.")
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        "auto", description="bf16: autocast; auto: that on GPUs and CPUs whose hardware has it, else fp32."
+    )
 
     @model_validator(mode="after")
     def _one_average(self) -> TrainSettings:
@@ -105,14 +108,14 @@ class TrainSettings(Settings):
     def resolved(self, *, batches_per_epoch: int, threads: int, device: str, ranks: int = 1) -> TrainSettings:
         """With everything decided: from here on only step numbers count."""
         steps = self.steps or max(1, round(self.epochs * batches_per_epoch / (self.accumulate * ranks)))
+        open_warmup = self.warmup is None or "warmup" not in self.model_fields_set  # a budget changes the steps
         decided = {
             "steps": steps,
-            "warmup": min(400, steps // 20)
-            if self.warmup is None or "warmup" not in self.model_fields_set
-            else self.warmup,
+            "warmup": min(400, steps // 20) if open_warmup else self.warmup,
             "valid_every": self.valid_every or min(steps, max(10, -(-steps // 20))),
             "threads": threads,
             "ranks": ranks,
             "device": device,
+            "precision": precision_on(device) if self.precision == "auto" else self.precision,
         }
         return self.decided(decided)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from glassformer.errors import SettingsError
-from glassformer.train.machine import choose_device, keep_freed_memory, thread_count
+from glassformer.train.machine import choose_device, keep_freed_memory, precision_on, thread_count
 from glassformer.train.stopping import stop_on_signals
 
 
@@ -97,3 +97,11 @@ def test_in_another_thread_signals_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [(False, before)]
+
+
+@pytest.mark.parametrize(("has", "precision"), [(True, "bf16"), (False, "fp32")])
+def test_bf16_where_the_hardware_multiplies_in_it(has: bool, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has})
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has)
+    assert precision_on("cpu") == precision_on("cuda:1") == precision
+    assert precision_on("mps") == "fp32"
