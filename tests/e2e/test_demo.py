@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import typer
 
-from glassformer.cli.demo import SENTENCES, demo_recipe
+from glassformer.cli.demo import SENTENCES
 from glassformer.cli.main import app
+from glassformer.cli.recipes import recipe_named
 from glassformer.config import validate
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation import TranslationRecipe, load, train_translator
@@ -21,7 +22,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 @pytest.mark.long
 def test_the_demo_reaches_what_it_promises(tmp_path: Path) -> None:
-    train_translator(validate(TranslationRecipe, demo_recipe()), tmp_path / "demo")
+    train_translator(validate(TranslationRecipe, recipe_named(Path("demo"))), tmp_path / "demo")
     measured = RunFolder(tmp_path / "demo").metrics()[-1]
     assert measured["measured"]["exact match"] >= 95
     assert measured["measured"]["BLEU"] >= 97
@@ -32,7 +33,7 @@ def test_the_demo_reaches_what_it_promises(tmp_path: Path) -> None:
 
 
 def test_the_demo_recipe_is_valid_and_uses_the_built_in_corpus() -> None:
-    assert validate(TranslationRecipe, demo_recipe()).data.corpus == "phrasebook"
+    assert validate(TranslationRecipe, recipe_named(Path("demo"))).data.corpus == "phrasebook"
 
 
 def test_the_readme_names_only_commands_that_exist() -> None:
