@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from glassformer.train.profile import Profile
 
 BAR = 30
+UNEVEN = 0.2  # more than the profiler can cost
 
 
 def show_profile(recipe: TranslationRecipe, *, as_json: bool) -> None:
@@ -54,3 +55,5 @@ def profile_lines(found: Profile) -> Iterator[str]:
     )
     slower = found.profiled_seconds / found.step_seconds - 1
     yield f"Shares are measured under torch's profiler ({100 * slower:+.0f}% time); the milliseconds are scaled back."
+    if abs(slower) > UNEVEN:
+        yield "That is much: other programs keep this machine busy. Measure again when it is idle."

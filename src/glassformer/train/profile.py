@@ -32,7 +32,8 @@ from glassformer.train.settings import TrainSettings
 from glassformer.train.step import Loss, autocast_for, seed_step, train_step
 from glassformer.train.step_trace import Account, Event, nested
 
-STEPS = 20  # that are looked at
+STEPS = 20  # that are looked at, fewer where they would take longer than
+PATIENCE = 15.0  # seconds
 PLAIN = 1024  # rows and columns of the plain product
 M = TypeVar("M", bound=nn.Module)
 
@@ -77,12 +78,13 @@ def profile(
     device = next(model.parameters()).device
     if device.type != "cpu":
         raise SettingsError(f"The profile is one of the CPU; got train.device = {device}. Add --set train.device=cpu.")
-    steps = steps or STEPS
     twin = copy.deepcopy(model).train()
     stepper = Stepper(twin, pairs, settings, loss(twin))
     for batch in largest_batches(pairs, settings):  # fetches the memory
         stepper.step([batch])
+    began = time.perf_counter()
     stepper.run(WARM_UP)
+    steps = steps or max(3, min(STEPS, int(PATIENCE * WARM_UP / (time.perf_counter() - began))))
     began, tokens = time.perf_counter(), stepper.run(steps)
     step_seconds = (time.perf_counter() - began) / steps
     account, profiled = Account(), 0.0
