@@ -131,6 +131,7 @@ def test_steps_validations_and_the_end_fill_the_time() -> None:
     spent = settings.steps * 0.1 + validations * 2.0 + 10.0
     assert 950 < spent <= 1000
     assert validations * 2.0 <= 0.035 * 1000
+    assert 1 / (1 - settings.ema) == pytest.approx(settings.steps / 15, rel=0.02)
 
 
 def test_there_is_always_a_step() -> None:

@@ -25,6 +25,7 @@ UPDATES = 1500  # worth having; more come from longer training, fewer from small
 BATCH_TOKENS = (1024, 4096)  # fewer are slow, more learn less from the same tokens
 DROPOUT = ((5.0, 0.05), (25.0, 0.1), (50.0, 0.2), (100.0, 0.3))  # passes over the data, share of values zeroed
 RATE = 5e-3  # the highest learning rate at width 128; less for wider models
+AVERAGED = 1 / 15  # of the steps, about as far back as the averaged weights remember
 VALIDATING = 0.03  # share of the time
 MOST_VALIDATIONS = 20
 KEPT_BACK = 0.02  # share of the time, because a forecast is only one
@@ -117,4 +118,5 @@ def with_steps(recipe: TranslationRecipe, forecast: Forecast, *, seconds: float)
     left = (1 - KEPT_BACK) * seconds - forecast.closing_seconds
     validations = int(min(MOST_VALIDATIONS, max(1, VALIDATING * left / forecast.validation_seconds)))
     steps = max(1, int((left - validations * forecast.validation_seconds) / forecast.step_seconds))
-    return with_open(recipe, "train", {"steps": steps, "valid_every": -(-steps // validations)})
+    averaged = {} if recipe.train.average_last else {"ema": max(0.0, round(1 - 1 / (AVERAGED * steps), 4))}
+    return with_open(recipe, "train", {"steps": steps, "valid_every": -(-steps // validations), **averaged})
