@@ -66,6 +66,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--warmup", type=int, default=400)
+    parser.add_argument("--set", action="append", default=[], help="a setting of ours, as train.beta2=0.99")
     parser.add_argument("--joeynmt", type=Path, help="folder of its environment; without, a temporary one")
     parser.add_argument("--without", nargs="*", default=[], choices=["joeynmt", "memory"], help="leave out")
     parser.add_argument("--losses", type=int, default=0, help="instead: so many updates of everyone, and their losses")
@@ -103,7 +104,7 @@ class Arena:
     def start_ours(self, name: str) -> Competitor:
         source, target = map(str, self.corpus.files("train"))
         told = {"source": source, "target": target, "valid": list(map(str, self.corpus.files("val")))}
-        told |= {"vocab_size": self.given.vocab_size, "threads": self.given.threads}
+        told |= {"vocab_size": self.given.vocab_size, "threads": self.given.threads, "assignments": self.given.set}
         return self.start(name, "peers.ours", told)
 
     def start_marian(self, name: str, *, batches: str) -> Competitor:

@@ -54,7 +54,7 @@ def configuration(told: dict[str, Any]) -> dict[str, Any]:
         "use_cuda": False,
         "random_seed": told["seed"],
         "data": {
-            **{part: str(files / part) for part in ("train", "dev", "test") if (files / f"{part}.en").exists()},
+            **{part: str(files / name) for part, name in {"train": "train", **told.get("parts", {})}.items()},
             "dataset_type": "plain",
             "src": {"lang": "en", **side},
             "trg": {"lang": "de", **side},

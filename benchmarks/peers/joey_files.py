@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from glassformer.data.batches import Marks
 from glassformer.text import Tokenizer
 from peers.corpus import LANGUAGES, Corpus
 
-SPECIALS = ("<unk>", "<pad>", "<s>", "</s>")  # what JoeyNMT puts in front of a vocabulary
+SPECIALS = ("<unk>", "<pad>", "<s>", "</s>")  # JoeyNMT's first four; ours differ in order, but no sentence holds them
 
 
 def write_joey_files(folder: Path, corpus: Corpus, parts: tuple[str, ...], tokenizer: Tokenizer) -> None:
@@ -20,14 +19,6 @@ def write_joey_files(folder: Path, corpus: Corpus, parts: tuple[str, ...], token
         for language, sentences in zip(LANGUAGES, corpus.sentences(part), strict=True):
             lines = (" ".join(map(word, ids)) for ids in tokenizer.encode_batch(sentences))
             (folder / f"{part}.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def special_symbols(marks: Marks) -> dict[str, int]:
-    """JoeyNMT's own ids; ours differ among the first four only, which no sentence holds."""
-    own = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3}
-    if max(marks.pad, marks.bos, marks.eos) >= len(SPECIALS):
-        raise SystemExit(f"{marks}: the marks are expected among the first {len(SPECIALS)} ids.")
-    return own
 
 
 def word(id: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -77,8 +77,16 @@ def our_batches(pairs: EncodedPairs, tokens: int, *, seed: int = 1) -> Iterator[
     yield from (batch for _, batch in stream(pairs, tokens=tokens, seed=seed))
 
 
+class Schedule(Protocol):
+    """What sets the learning rate after each update."""
+
+    def step(self) -> None: ...
+
+
 class Loop:
     """The usual loop: forward, smoothed loss, backward, clip, AdamW, schedule."""
+
+    schedule: Schedule
 
     def __init__(self, model: MarianMTModel, batches: Iterator[Batch], settings: Settings) -> None:
         self.model, self.batches, self.settings = model.train(), batches, settings

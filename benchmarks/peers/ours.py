@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from glassformer.config import apply_assignments
 from glassformer.tasks.translation.training import train_translator
 from glassformer.tasks.translation.watching import Silent
 from peers.products import Recorder, replay
@@ -83,16 +84,18 @@ def recipe(told: dict[str, Any]) -> dict[str, Any]:
     train = {
         "steps": FAR,
         "valid_every": FAR,
+        "optimiser": "adamw",
         "schedule": "inverse-sqrt",
         "label_smoothing": 0.1,
         **{name: told[name] for name in ("lr", "warmup", "batch_tokens", "threads")},
     }
-    return {
+    tree = {
         "data": {"source": told["source"], "target": told["target"], "valid": told["valid"]},
         "text": {"kind": "bpe", "vocab_size": told["vocab_size"], "shared": True},
         "model": {"size": told["size"], "dropout": told["dropout"]},
-        "train": {**train, **told.get("train", {})},
+        "train": train,
     }
+    return apply_assignments(tree, told["assignments"])
 
 
 def main() -> None:
