@@ -59,7 +59,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--validations", type=int, help="how often in between")
     parser.add_argument("--sentences", type=int, default=128, help="transformers: a batch")
     parser.add_argument("--grouped", action="store_true", help="transformers: its sampler by length")
-    parser.add_argument("--batch-tokens", type=int, default=4096, help="joeynmt: a batch")
+    parser.add_argument("--batch-tokens", type=int, default=2048, help="joeynmt: a batch, its longer side")
+    parser.add_argument("--decay", action="store_true", help="joeynmt: to zero by the clock, not its own schedule")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
@@ -129,7 +130,7 @@ def run_ours(given: argparse.Namespace, corpus: Corpus) -> tuple[list[str], Any]
 
 
 def told_of(given: argparse.Namespace) -> dict[str, Any]:
-    names = "minutes size lr warmup dropout weight_decay validations sentences grouped batch_tokens beam seed threads"
+    names = "minutes size lr warmup dropout weight_decay validations sentences grouped batch_tokens decay seed threads"
     return {name: getattr(given, name) for name in names.split()}
 
 

@@ -164,15 +164,13 @@ def race(turns: Turns, given: argparse.Namespace) -> Rows:
 def compare_losses(turns: Turns, updates: int) -> None:
     """The training losses of everyone after the same numbers of updates: nobody is wired wrongly."""
     stretch = max(1, updates // 6)
-    losses = {
-        name: [take(steps=stretch)["loss"] for _ in range(updates // stretch)]
-        for name, take in turns.items()
-        if name != PRODUCTS
-    }
-    print("smoothed training loss, mean of each stretch that ends at update")
-    print(f"  {'':20}" + "".join(f"{stretch * (i + 1):9,}" for i in range(updates // stretch)))
-    for name, values in losses.items():
-        print(f"  {name:20}" + "".join(f"{value:9.3f}" for value in values))
+    ends = range(stretch, updates + 1, stretch)
+    losses: dict[str, list[float]] = {}
+    print("smoothed training loss, the mean of each stretch that ends at update")
+    print(f"  {'':20}" + "".join(f"{end:9,}" for end in ends), flush=True)
+    for name, take in ((name, take) for name, take in turns.items() if name != PRODUCTS):
+        losses[name] = [take(steps=stretch)["loss"] for _ in ends]
+        print(f"  {name:20}" + "".join(f"{loss:9.3f}" for loss in losses[name]), flush=True)
     print(json.dumps({"benchmark": "training_speed losses", "stretch": stretch, "losses": losses}))
 
 

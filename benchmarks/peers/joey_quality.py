@@ -24,8 +24,8 @@ MEASURED = 30  # updates after which it is known how many there will be
 class TimedTrainer(TrainManager):
     """JoeyNMT's trainer that ends in time for a last validation, and validates as often as it was told."""
 
-    def begin(self, seconds: float, validations: int) -> None:
-        self.seconds, self.validations = seconds, validations
+    def begin(self, told: dict[str, Any]) -> None:
+        self.told, self.seconds, self.validations = told, 60 * told["minutes"], told["validations"]
         self.began, self.validation_seconds = time.monotonic(), 0.0
 
     @property
@@ -37,9 +37,17 @@ class TimedTrainer(TrainManager):
         if self.stats.steps == MEASURED:
             updates = self.seconds / self.passed * MEASURED
             self.args = self.args._replace(validation_freq=max(MEASURED, int(updates / (self.validations + 1))))
+        if self.told["decay"]:
+            self.decay_by_clock()
         if self.passed + self.validation_seconds >= self.seconds:
             self.stats.is_max_update = True  # its own way to end after this update
         return result
+
+    def decay_by_clock(self) -> None:
+        """The rate of the coming update: a warm-up, and a line down to zero at the end of the time."""
+        left = max(0.0, 1 - self.passed / self.seconds)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.told["lr"] * min(1.0, (self.stats.steps + 1) / self.told["warmup"]) * left
 
     def _validate(self, valid_data: Any) -> None:
         began = time.monotonic()
@@ -51,7 +59,7 @@ def train(told: dict[str, Any]) -> tuple[TimedTrainer, Any, float]:
     """The trainer at the end of the time, the part to translate, and the seconds it took."""
     torch.set_num_threads(told["threads"])
     trainer, train_data, dev, test = make_trainer(told, TimedTrainer)
-    trainer.begin(60 * told["minutes"], told["validations"])
+    trainer.begin(told)
     trainer.train_and_validate(train_data=train_data, valid_data=dev)
     if trainer.stats.best_ckpt_iter != trainer.stats.steps:
         trainer._validate(dev)

@@ -24,7 +24,6 @@ ADDED = {"addmm": torch.addmm, "addmm_": torch.addmm, "baddbmm": torch.baddbmm, 
 FORWARD = "_scaled_dot_product_flash_attention_for_cpu"
 BACKWARD = "_scaled_dot_product_flash_attention_for_cpu_backward"
 SUSPICIOUS = ("mm", "linear", "attention", "conv", "matmul", "einsum", "mv", "dot")
-HARMLESS = ("_to_copy",)
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Recorder(TorchDispatchMode):
             self.calls.append(Call(name, tuple(Layout.of(x) for x in args if isinstance(x, Tensor))))
         elif name in (FORWARD, BACKWARD):
             self.calls += attention_products(args, backward=name == BACKWARD)
-        elif any(part in name for part in SUSPICIOUS) and name not in HARMLESS:
+        elif any(part in name for part in SUSPICIOUS):
             self.unknown.add(name)
         return func(*args, **(kwargs or {}))
 
