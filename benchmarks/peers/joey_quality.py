@@ -18,7 +18,7 @@ from joeynmt.training import TrainManager
 
 from peers.joey import configuration, make_trainer
 
-MEASURED = 30  # updates after which it is known how many there will be
+NEVER = 10**9
 
 
 class TimedTrainer(TrainManager):
@@ -26,7 +26,7 @@ class TimedTrainer(TrainManager):
 
     def begin(self, told: dict[str, Any]) -> None:
         self.told, self.seconds, self.validations = told, 60 * told["minutes"], told["validations"]
-        self.began, self.validation_seconds = time.monotonic(), 0.0
+        self.began, self.validation_seconds, self.validated = time.monotonic(), 0.0, 0
 
     @property
     def passed(self) -> float:
@@ -34,9 +34,9 @@ class TimedTrainer(TrainManager):
 
     def _train_step(self, batch: Any) -> tuple[float, int]:
         result = super()._train_step(batch)
-        if self.stats.steps == MEASURED:
-            updates = self.seconds / self.passed * MEASURED
-            self.args = self.args._replace(validation_freq=max(MEASURED, int(updates / (self.validations + 1))))
+        due = self.passed / self.seconds * (self.validations + 1) >= self.validated + 1
+        # Its loop validates after updates that are a multiple of this: the coming one, or none.
+        self.args = self.args._replace(validation_freq=self.stats.steps + 1 if due else NEVER)
         if self.told["decay"]:
             self.decay_by_clock()
         if self.passed + self.validation_seconds >= self.seconds:
@@ -52,6 +52,7 @@ class TimedTrainer(TrainManager):
     def _validate(self, valid_data: Any) -> None:
         began = time.monotonic()
         super()._validate(valid_data)
+        self.validated += 1
         self.validation_seconds = max(self.validation_seconds, time.monotonic() - began)
 
 
