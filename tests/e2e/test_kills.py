@@ -13,8 +13,11 @@ import pytest
 from glassformer.store.run import RunFolder
 from killing import READY, Training, kill_until_it_ends, moments, outcome, wait_for
 
-# Saved after nearly every update, so that many kills fall into a save.
-SETTINGS = ("train.steps=40", "train.valid_every=8", "train.valid_sentences=1", "train.save_minutes=0.0001")
+SETTINGS = (
+    *("train.steps=40", "train.valid_every=8", "train.valid_sentences=1"),
+    *("train.optimiser=muon", "train.ema=0.9"),  # all that there is to save
+    "train.save_minutes=0.0001",  # after nearly every update, so that many kills fall into a save
+)
 
 
 def training(toy: Any, name: str, *settings: str) -> Training:

@@ -82,6 +82,22 @@ def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     assert found["gradient_norms"][name] == "nan"
 
 
+def test_the_norms_are_of_gradients_made_again_not_of_what_the_step_left(tmp_path: Path) -> None:
+    """Not a number only the first time: made again, the step has the gradients that it would have had."""
+    job = make_job(tmp_path, SCORES)
+    calls = iter(range(1, 100))
+
+    def loss(batch: Batch) -> tuple[torch.Tensor, int]:
+        summed, tokens = job.loss(batch)
+        return summed * (float("nan") if next(calls) == 4 else 1.0), tokens
+
+    with pytest.raises(Diverged):
+        train_loop(replace(job, loss=loss))
+    norms = json.loads((tmp_path / "diverged" / "diverged.json").read_text())["gradient_norms"]
+    assert all(isinstance(norm, float) for norm in norms.values())
+    assert max(norms.values()) > 0
+
+
 def test_diverging_again_replaces_what_was_kept(tmp_path: Path) -> None:
     for sitting in ({"at": 4}, {"at": 1}):  # the second goes on after update 2
         with pytest.raises(Diverged):

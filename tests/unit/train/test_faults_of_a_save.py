@@ -16,7 +16,7 @@ from glassformer.train.loop import Job, train_loop
 
 def job_at(path: Path) -> Job:
     """Four updates, each measured and saved; the scores are a function of the weights, like real ones."""
-    job = make_job(path, [], steps=4, valid_every=1)
+    job = make_job(path, [], steps=4, valid_every=1, optimiser="muon", ema=0.9)
 
     def validate() -> dict[str, float]:
         return {"bleu": float(next(job.model.parameters()).detach().double().sum() * 1e6 % 7)}

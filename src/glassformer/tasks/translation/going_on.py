@@ -26,7 +26,8 @@ from glassformer.tasks.translation.starting import Start
 from glassformer.tasks.translation.watching import TrainingWatcher
 
 FREE = ("out", "train.save_minutes")  # change nothing that is computed
-MADE_OF = ("text.", "model.", "train.optimiser", "train.ema")  # what the saved tensors were made of: no other will do
+# What the saved tensors were made of: no other will do.
+MADE_OF = ("text.", "model.", "train.optimiser", "train.ema", "train.average_last")
 BUT = ("model.dropout",)
 SURROUNDINGS = {"glassformer": "glassformer", "torch": "torch", "processor": "the processor"}
 
