@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from glassformer.store.run import RunFolder
-from killing import READY, Training, kill_until_it_ends, moments, outcome, wait_for
+from killing import PYTHON, READY, TWO_RANKS, Training, kill_until_it_ends, moments, outcome, wait_for
 
 SETTINGS = (
     *("train.steps=40", "train.valid_every=8", "train.valid_sentences=1"),
@@ -20,31 +20,41 @@ SETTINGS = (
 )
 
 
-def training(toy: Any, name: str, *settings: str) -> Training:
+def training(toy: Any, name: str, *settings: str, launcher: Sequence[str] = PYTHON) -> Training:
     out = toy.folder / name
-    return Training(toy.arguments(out, *SETTINGS, *settings), out)
+    return Training(toy.arguments(out, *SETTINGS, *settings), out, launcher)
 
 
-def kill_often(toy: Any, kills: int) -> None:
+def kill_often(toy: Any, kills: int, *, launcher: Sequence[str] = PYTHON) -> None:
     """Runs are killed until so many kills are done; each must end like the one that was left alone."""
-    whole = training(toy, "whole")
+    whole = training(toy, "whole", launcher=launcher)
     seconds = whole.run_to_its_end()
-    wanted, done, when = outcome(whole.out), 0, moments(seed=1, within=0.7 * seconds)
-    for number in range(kills):
-        killed = training(toy, f"killed-{number}")
+    wanted, done, when = outcome(whole.out), 0, moments(seed=2, within=0.7 * seconds)
+    for number in range(1000):
+        killed = training(toy, f"killed-{number}", launcher=launcher)
         done += kill_until_it_ends(killed, when, most=min(12, kills - done))
         assert outcome(killed.out) == wanted, f"run {number} after {done} kills"
         if done >= kills:
             return
+    pytest.fail(f"only {done} kills")
 
 
 def test_5_kills(toy: Any) -> None:
     kill_often(toy, 5)
 
 
+def test_a_kill_of_two_ranks(toy: Any) -> None:
+    kill_often(toy, 1, launcher=TWO_RANKS)
+
+
 @pytest.mark.long
 def test_60_kills(toy: Any) -> None:
     kill_often(toy, 60)
+
+
+@pytest.mark.long
+def test_20_kills_of_two_ranks(toy: Any) -> None:
+    kill_often(toy, 20, launcher=TWO_RANKS)
 
 
 def test_a_second_training_on_the_same_folder_is_refused_and_the_first_goes_on(
