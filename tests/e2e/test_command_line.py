@@ -20,6 +20,7 @@ import pytest
 import glassformer as gf
 from glassformer.config import validate, walk
 from glassformer.store.run import RunFolder
+from glassformer.tasks.translation.watching import Silent
 
 VERBS = [
     "demo",
@@ -333,6 +334,24 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     assert f"going on at step {stopped_at:,} of 300 steps" in going_on.err
     assert run.finished
     assert command("translate", run.path, "the dog eats bread.").err == ""
+
+
+class StoppedAfterTheFirstStep(Silent):
+    def on_step(self, *_: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_another_setting_is_refused_unless_it_is_accepted(toy: Any, command: Command) -> None:
+    out = toy.folder / "run"
+    gf.train_translator(toy.recipe(), out, watcher=StoppedAfterTheFirstStep())
+    arguments = [*toy.arguments(out, "train.clip=0.5"), "--set", "decode.beam=2"]
+    refused = command(*arguments)
+    assert refused.code == 2
+    assert f"glassformer: {out} was started otherwise: train.clip was 1.0, now 0.5. " in refused.err
+    assert "--accept-changes" in refused.err.splitlines()[-1]
+    accepted = command(*arguments, "--accept-changes")
+    assert accepted.code == 0, accepted.err
+    assert "Going on from step 1 otherwise than before: train.clip was 1.0, now 0.5" in accepted.err
 
 
 # Answers while the writer waits
