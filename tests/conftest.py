@@ -13,6 +13,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is loaded; several w
 import functools
 import io
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 def _seed() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)  # a training in an earlier test may have taken all cores
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _hear_interrupts() -> None:
+    """A shell lets what it starts in the background ignore Ctrl-C, and so would every process that a test starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
