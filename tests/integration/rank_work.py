@@ -34,6 +34,7 @@ from glassformer.train.ranks import ALONE, Ranks, joined
 from glassformer.train.settings import TrainSettings
 
 MARKS = Marks(pad=0, bos=1, eos=2)
+CONFIG = TransformerConfig(size="nano", N=1, d=6, h=2, d_ff=5, dropout=0.0)
 SEVEN = [
     ("the dog eats bread.", "der Hund isst Brot."),
     ("a cat sees us.", "eine Katze sieht uns."),
@@ -64,29 +65,31 @@ def tiny_corpus() -> EncodedPairs:
     return EncodedPairs(Ragged.of(sides[0]), Ragged.of(sides[1]), MARKS, MARKS)
 
 
+def job_of(folder: Path, model: Transformer, ranks: Ranks, loss: Any, watcher: Losses, **given: Any) -> Job:
+    settings = TrainSettings(batch_tokens=60, valid_every=given["steps"], warmup=5, **given)
+    return Job(
+        model=model,
+        pairs=tiny_corpus(),
+        settings=settings.resolved(batches_per_epoch=5, threads=1, device="cpu"),
+        loss=loss,
+        validate=lambda: {"bleu": 0.0},
+        run=RunFolder(folder),
+        watcher=watcher,
+        device=torch.device("cpu"),
+        ranks=ranks,
+    )
+
+
 def learned(
     folder: Path, ranks: Ranks, *, accumulate: int, steps: int, dtype: torch.dtype, lr: float = 5e-3
 ) -> dict[str, Any]:
     """A training without dropout of `steps` updates: its losses, and what the weights are in the end."""
     torch.manual_seed(ranks.rank)  # the writer's weights count
-    config = TransformerConfig(size="nano", N=1, d=6, h=2, d_ff=5, dropout=0.0)
-    model = Transformer(config, source_vocabulary=17, target_vocabulary=17).to(dtype)
+    model = Transformer(CONFIG, source_vocabulary=17, target_vocabulary=17).to(dtype)
     folder.mkdir(parents=True, exist_ok=True)
-    given = TrainSettings(steps=steps, batch_tokens=60, accumulate=accumulate, valid_every=steps, warmup=5, lr=lr)
     watcher = Losses()
-    progress = train_loop(
-        Job(
-            model=model,
-            pairs=tiny_corpus(),
-            settings=given.resolved(batches_per_epoch=5, threads=1, device="cpu"),
-            loss=partial(token_loss, model, label_smoothing=0.1),
-            validate=lambda: {"bleu": 0.0},
-            run=RunFolder(folder),
-            watcher=watcher,
-            device=torch.device("cpu"),
-            ranks=ranks,
-        )
-    )
+    loss = partial(token_loss, model, label_smoothing=0.1)
+    progress = train_loop(job_of(folder, model, ranks, loss, watcher, steps=steps, accumulate=accumulate, lr=lr))
     weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
     return {
         "losses": watcher.reported,
@@ -94,6 +97,23 @@ def learned(
         "digests": ranks.united([hashlib.sha256(weights.numpy().tobytes()).hexdigest()]),
         "progress": {name: getattr(progress, name) for name in ("step", "batches", "epoch", "tokens")},
     }
+
+
+def diverged(folder: Path, ranks: Ranks) -> dict[str, Any]:
+    """The last of the ranks finds a loss that is no number: what the writer says and keeps of it."""
+    model = Transformer(CONFIG, source_vocabulary=17, target_vocabulary=17)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def broken(batch: Any) -> Any:
+        summed, tokens = token_loss(model, batch, label_smoothing=0.1)
+        return (summed * float("nan") if ranks.rank == ranks.world - 1 else summed), tokens
+
+    try:
+        train_loop(job_of(folder, model, ranks, broken, Losses(), steps=3, accumulate=1))
+    except GlassformerError as error:
+        said = ranks.united([[type(error).__name__, str(error).split(" Its batch")[0]]])
+    kept = [*folder.glob("diverged/diverged.json")]
+    return {"said": said, "losses": [b["loss"] for p in kept for b in json.loads(p.read_text())["batches"]]}
 
 
 def validated(run: Path, ranks: Ranks) -> dict[str, Any]:
@@ -126,6 +146,7 @@ def arithmetic(spec: Mapping[str, Any], ranks: Ranks = ALONE) -> dict[str, Any]:
         # which AdamW magnifies: so a small rate.
         "four": learn(folder / "four", accumulate=whole, steps=10, dtype=torch.float64, lr=5e-4),
         "validated": validated(Path(spec["run"]), ranks),
+        "diverged": diverged(folder / "diverged", ranks),
         "ragged": ranks.united(ranks.own(list(range(7)))),
         "told": [ranks.told(value) for value in (None, "ä" * 5)] + [ranks.told_bytes(b"").decode()],
     }

@@ -130,6 +130,16 @@ def test_seven_items_are_validated_by_two_ranks_exactly_as_by_one(one: dict[str,
     assert two["validated"] == one["validated"]
 
 
+def test_a_loss_that_is_no_number_stops_all_ranks_and_the_writer_tells(two: dict[str, Any]) -> None:
+    (kind, message), other = two["diverged"]["said"]
+    assert kind == "Diverged"
+    assert message.startswith("Update 1: the loss is nan")
+    assert other == ["RankError", ""]
+    mine, theirs = two["diverged"]["losses"]
+    assert mine > 0  # the batches of both ranks are there, each with its loss
+    assert theirs == "nan"
+
+
 def test_shares_come_back_in_their_order(one: dict[str, Any], two: dict[str, Any]) -> None:
     assert two["ragged"] == [0, 1, 2, 3, 4, 5, 6]
     assert two["told"] == one["told"] == [None, "äääää", ""]
@@ -140,7 +150,9 @@ def test_shares_come_back_in_their_order(one: dict[str, Any], two: dict[str, Any
 
 @pytest.fixture(scope="module")
 def recipe(shared_toy: Any) -> dict[str, Any]:
-    recipe: dict[str, Any] = shared_toy.recipe(train={"steps": 9, "valid_every": 3, "accumulate": 2})
+    recipe: dict[str, Any] = shared_toy.recipe(
+        train={"steps": 9, "valid_every": 3, "accumulate": 2, "optimiser": "muon", "ema": 0.9}
+    )
     assert recipe["model"]["dropout"] > 0
     return recipe
 

@@ -123,7 +123,11 @@ class TrainingDisplay(StageDisplay):
         self.on_stage(f"Transformer with {parameters:,} parameters ({shape})")
         where = f"going on at step {resumed_at:,} of" if resumed_at else "training"
         machine = f"{train.device}, {threads(train.threads)}"
-        self.on_stage(f"{where} {train.steps:,} steps of {train.batch_tokens:,} tokens on {machine}")
+        if (train.ranks or 1) > 1:
+            machine = f"{train.ranks} processes, each on {machine}"
+        batches = train.accumulate * (train.ranks or 1)
+        tokens = f"{train.batch_tokens:,} tokens" if batches == 1 else f"{batches} x {train.batch_tokens:,} tokens"
+        self.on_stage(f"{where} {train.steps:,} steps of {tokens} on {machine}")
         self.on_stage(f"this will take {forecast}, if it does not stop getting better before")
         self.on_stage(f"watch it: {self.out}/report.html, in a browser")
         self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)

@@ -132,15 +132,16 @@ def restore(job: Job, optimiser: Optimisers) -> Progress:
 
 def latest(job: Job) -> Checkpoint | None:
     """The checkpoint to go on from, as its writer finds it, with the measurements cut to there."""
-    checkpoint = job.run.checkpoints.read(job.run.steps[-1]) if job.run.steps else None
-    job.run.cut_metrics(checkpoint.state["metrics_bytes"] if checkpoint else 0)
-    if checkpoint is None:
+    if not job.run.steps:
+        job.run.cut_metrics(0)
         return None
-    state = dict(checkpoint.state)
-    if state.get("measured_by") != job.measured_by or state["best_step"] not in job.run.steps:
+    checkpoint = job.run.checkpoints.read(job.run.steps[-1])
+    progress = restored(checkpoint.state)
+    job.run.cut_metrics(progress.metrics_bytes)
+    if progress.measured_by != job.measured_by or progress.best_step not in job.run.steps:
         # Another yardstick, or the best was damaged and put aside: from here on the best is looked for anew.
-        state |= {"best_step": 0, "best_score": None, "measured_by": job.measured_by}
-    return replace(checkpoint, state=state)
+        progress = replace(progress, best_step=0, best_score=None, measured_by=job.measured_by)
+    return replace(checkpoint, state=asdict(progress))
 
 
 def restored(state: Mapping[str, Any]) -> Progress:

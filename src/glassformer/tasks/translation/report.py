@@ -145,7 +145,7 @@ def facts(translator: Translator, run: RunFolder, train_pairs: int | None) -> di
         ],
         "Training": [
             *ended_facts(training),
-            ("Machine", f"{train.device}, {train.threads} threads"),
+            ("Machine", f"{train.device}, {train.threads} threads" + in_words(train.ranks)),
             ("Learning rate", f"{train.lr:g}, {train.schedule} after {train.warmup} steps of warm-up"),
             *([("Pairs", f"{train_pairs:,}")] if train_pairs else []),
             *((f"Changed at step {step:,}", changes) for step, changes in noted_changes(about)),
@@ -162,6 +162,10 @@ def ended_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Steps", f"{training['steps']:,}, best at {training['best_step']:,}"),
         ("Time", f"{seconds:,.0f} s, of which {training['seconds']:,.0f} s in steps"),
     ]
+
+
+def in_words(ranks: int | None) -> str:
+    return f" in each of {ranks} processes" if ranks and ranks > 1 else ""
 
 
 def samples(measured: Measured) -> list[Sample]:
