@@ -73,6 +73,24 @@ def test_a_query_that_sees_nothing_mixes_nothing(keys: int) -> None:
     assert out[0].abs().min() > 0
 
 
+def test_causality_and_padding_together_may_hide_everything() -> None:
+    """Padding on the left: the first queries see only padding, and mix nothing, with gradients as without."""
+    q, k, v = random(2, 1, 5, 3), random(2, 1, 5, 3, seed=2), random(2, 1, 5, 3, seed=3)
+    mask = torch.zeros(2, 1, 1, 5, dtype=torch.float64)
+    mask[1, ..., :2] = -torch.inf
+    out = ScaledDotProduct()(q, k, v, mask=mask, causal=True)
+    with torch.no_grad():
+        torch.testing.assert_close(out, ScaledDotProduct()(q, k, v, mask=mask, causal=True), rtol=1e-10, atol=1e-12)
+    assert torch.equal(out[1, :, :2], torch.zeros(1, 2, 3, dtype=torch.float64))
+
+
+def test_a_mask_that_learns_gets_its_gradient() -> None:
+    q, k, v, bias = random(2, 1, 5, 3), random(2, 1, 5, 3), random(2, 1, 5, 3), random(1, 1, 5, 5)
+    ScaledDotProduct()(q, k, v, mask=bias).square().sum().backward()
+    assert bias.grad is not None
+    assert bias.grad.abs().max() > 0
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("chunk", [1, 3, 100])
 @pytest.mark.parametrize("bias", [False, True])

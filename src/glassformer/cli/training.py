@@ -139,7 +139,7 @@ def train(
 
     checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
     if int(os.environ.get("RANK") or 0):  # torchrun started more than one; the first does the talking
-        if not forecast and not train_translator(checked).stopped:
+        if not forecast and not profile and not train_translator(checked).stopped:
             raise typer.Exit(130)
         return
     if forecast:

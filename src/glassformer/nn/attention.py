@@ -53,13 +53,12 @@ class ScaledDotProduct(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """q (B, H, T, E), k and v (B, G, K, E), mask broadcastable to (B, H, T, K) -> z (B, H, T, E)."""
         causal = causal and q.size(2) > 1  # one query stands at the last key: nothing to hide
-        short = suits(q, k, mask)
-        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or short):
+        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits(q, k, None)):
             mask = with_causality(mask, q, k)
             causal = False
         if self.heard:
             return self.plain(q, k, v, mask)
-        if short:
+        if suits(q, k, mask):
             return short_attention(q, k, v, mask, 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale)
         grouped = q.size(1) != k.size(1)
         return F.scaled_dot_product_attention(

@@ -25,7 +25,7 @@ def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
         and k.size(2) <= LONGEST
         and torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
-        and (mask is None or (mask.dtype == q.dtype and not sees_nothing(mask)))
+        and (mask is None or (mask.dtype == q.dtype and not mask.requires_grad and not sees_nothing(mask)))
     )
 
 

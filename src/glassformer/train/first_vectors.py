@@ -30,8 +30,9 @@ def vectors_of_pairs(pairs: Pools, *, width: int, vocabularies: tuple[int, int],
     table = token_by_pair(next(pairs.pools(seed=seed, epoch=0)), *vocabularies)
     columns = min(width, *table.shape)
     left, values = leading_singular_vectors(table, columns, torch.Generator().manual_seed(seed))
+    real = values > 1e-4 * values[0]  # the rest is rounding
     vectors = torch.zeros(table.size(0), width)
-    vectors[:, :columns] = left * values.sqrt()
+    vectors[:, :columns] = left * torch.where(real, values, 0.0).sqrt()
     lengths = vectors.norm(dim=1, keepdim=True)
     return torch.where(lengths > 1e-6, vectors / lengths.clamp_min(1e-6), 0.0)
 

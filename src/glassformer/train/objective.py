@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -40,6 +42,11 @@ class Compiled:
     def __init__(self, model: Predictor) -> None:
         self.hidden = torch.compile(model.hidden, dynamic=True)
         self.head = model.head
+
+
+def loss_of(model: Predictor, *, label_smoothing: float, compiled: bool) -> Callable[[Any], tuple[Tensor, int]]:
+    """`token_loss` of a model, as training calls it."""
+    return partial(token_loss, Compiled(model) if compiled else model, label_smoothing=label_smoothing)
 
 
 def token_loss(model: Predictor, batch: TargetBatch, *, label_smoothing: float) -> tuple[Tensor, int]:

@@ -74,7 +74,7 @@ class TrainSettings(Settings):
     momentum: float = Field(0.95, ge=0, lt=1, description="Muon: memory of the mean gradient.")
     beta1: float = Field(0.9, ge=0, lt=1, description="AdamW: memory of the mean gradient.")
     beta2: float = Field(0.98, ge=0, lt=1, description="AdamW: memory of its square.")
-    weight_decay: float = Field(0.01, ge=0, description="AdamW: pull of matrices towards zero.")
+    weight_decay: float = Field(0.01, ge=0, description="Pull of matrices towards zero.")
     clip: float = Field(1.0, gt=0, description="Gradients with a larger norm are scaled down to this.")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="Share of the target spread over all tokens.")
     valid_every: int | None = Field(

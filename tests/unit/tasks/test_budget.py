@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from glassformer.config import validate
+from glassformer.config import to_toml, validate
 from glassformer.errors import RunError, SettingsError
 from glassformer.models.transformer import TransformerConfig
 from glassformer.store.run import RunFolder
@@ -22,7 +23,8 @@ from glassformer.tasks.translation.budget_rules import (
     with_vocabulary,
 )
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
-from glassformer.tasks.translation.training import train_translator
+from glassformer.tasks.translation.training import forecast_training, train_translator
+from glassformer.tasks.translation.watching import Silent
 from glassformer.train.plan import Forecast
 from glassformer.train.settings import seconds_of
 
@@ -134,6 +136,52 @@ def test_steps_validations_and_the_end_fill_the_time() -> None:
     assert 1 / (1 - settings.ema) == pytest.approx(settings.steps / 15, rel=0.02)
 
 
+@pytest.mark.parametrize("seconds", [1, 10, 225, 1800, 86_400, 10**7])
+@pytest.mark.parametrize("step_seconds", [1e-3, 0.3, 10.0])
+@pytest.mark.parametrize("train", [{}, {"valid_every": 100}, {"steps": 500}, {"average_last": 3}], ids=str)
+def test_whatever_a_budget_chooses_is_a_recipe(seconds: float, step_seconds: float, train: dict[str, Any]) -> None:
+    forecast = Forecast(
+        steps=1, step_seconds=step_seconds, validations=1, validation_seconds=2.0, closing_seconds=3.0, memory=0
+    )
+    chosen = with_training(with_model(recipe(train=train), CORPUS, seconds=seconds), CORPUS, seconds=seconds)
+    chosen = with_steps(chosen, forecast, seconds=seconds)
+    assert validate(TranslationRecipe, tomllib.loads(to_toml(chosen))) == chosen
+    assert all(getattr(chosen.train, name) == value for name, value in train.items())
+
+
+def test_validations_that_were_set_are_paid_for() -> None:
+    forecast = Forecast(
+        steps=1, step_seconds=0.05, validations=1, validation_seconds=2.0, closing_seconds=10.0, memory=0
+    )
+    settings = with_steps(recipe(train={"valid_every": 100}), forecast, seconds=1800).train
+    assert settings.steps is not None
+    assert 0.95 * 1800 < settings.steps * 0.05 + settings.steps / 100 * 2.0 + 10 <= 1800
+
+
+def test_steps_that_were_set_decide_the_rest() -> None:
+    forecast = Forecast(
+        steps=1, step_seconds=0.05, validations=1, validation_seconds=2.0, closing_seconds=10.0, memory=0
+    )
+    settings = with_steps(recipe(train={"steps": 500}), forecast, seconds=1800).train
+    assert settings.valid_every is not None
+    assert settings.valid_every <= 50
+    assert 1 / (1 - settings.ema) == pytest.approx(500 / 15, rel=0.02)
+
+
+def test_words_and_characters_are_as_many_as_they_are() -> None:
+    given = recipe(text={"kind": "word"})
+    assert with_vocabulary(given, 10).text == given.text
+
+
+def test_several_processes_and_accumulation_take_smaller_batches() -> None:
+    alone, many = (with_training(recipe(), CORPUS, seconds=1000, ranks=n).train.batch_tokens for n in (1, 4))
+    assert many < alone
+
+
+def test_fine_tuning_keeps_the_vectors_that_there_are() -> None:
+    assert with_training(recipe(train={"start_from": "x"}), CORPUS, seconds=100).train.first_vectors == "random"
+
+
 def test_there_is_always_a_step() -> None:
     forecast = Forecast(
         steps=1, step_seconds=5.0, validations=1, validation_seconds=2.0, closing_seconds=10.0, memory=0
@@ -165,3 +213,24 @@ def test_a_run_within_a_budget(toy: Any, tmp_path: Path) -> None:
     assert train_translator(given, tmp_path / "run").stopped == "finished before"
     with pytest.raises(RunError, match=r"train\.budget was '6s', now '7s'"):
         train_translator({**given, "train": {"budget": "7s", "threads": 1}}, tmp_path / "run")
+
+
+def test_a_budget_with_a_vocabulary_for_each_side(toy: Any, tmp_path: Path) -> None:
+    """Of different sizes: nothing may be tied between them, also not in the model that is timed."""
+    data = {"source": [str(toy.source)], "target": [str(toy.target)]}
+    given = {"data": data, "text": {"kind": "word", "shared": False}, "train": {"budget": "5s", "threads": 1}}
+    train_translator(given, tmp_path / "run")
+    assert read_recipe(RunFolder(tmp_path / "run")).model.tied == "output"
+
+
+def test_a_forecast_of_a_budget_is_of_what_it_chooses(toy: Any) -> None:
+    data = {"source": [str(toy.source)], "target": [str(toy.target)]}
+    given = {"data": data, "train": {"budget": "1000s", "steps": 7, "threads": 1}}
+    heard: list[str] = []
+
+    class Listener(Silent):
+        def on_stage(self, text: str) -> None:
+            heard.append(text)
+
+    assert forecast_training(given, watcher=Listener()).steps == 7
+    assert any(text.startswith("Chosen for") for text in heard)

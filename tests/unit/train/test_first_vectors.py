@@ -91,3 +91,13 @@ def test_turning_keeps_lengths_and_brings_likeness() -> None:
     likeness = torch.cosine_similarity(weight[5:WORDS], weight[5 + WORDS : 2 * WORDS])
     assert likeness.mean().item() == pytest.approx(SHARE**2, abs=0.12)
     assert torch.cosine_similarity(before[5:WORDS], before[5 + WORDS : 2 * WORDS]).mean().abs() < 0.1
+
+
+def test_tokens_that_never_occur_have_no_vector_also_where_few_words_are_repeated() -> None:
+    marks = Marks(pad=0, bos=1, eos=2)
+    rows = [[5 + i % 4] for i in range(60)]
+    pairs = EncodedPairs(Ragged.of(rows), Ragged.of([[row[0] + 10] for row in rows]), marks, marks)
+    lengths = vectors_of_pairs(pairs, width=16, vocabularies=(40, 0), seed=1).norm(dim=1)
+    known = [*range(5, 9), *range(15, 19)]
+    torch.testing.assert_close(lengths[known], torch.ones(8))
+    assert lengths.sum().item() == pytest.approx(8)

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import partial
 
 from glassformer.data.batches import count_batches
-from glassformer.models.transformer import TransformerConfig
+from glassformer.models.transformer import SIZES
 from glassformer.tasks.translation.budget_rules import Work, with_model, with_steps, with_training, with_validation
-from glassformer.tasks.translation.preparing import Prepared, Rehearsal, resolve, untrained
+from glassformer.tasks.translation.preparing import Prepared, Rehearsal, loss_by, resolve, untrained
 from glassformer.tasks.translation.recipe import TranslationRecipe
 from glassformer.tasks.translation.watching import TrainingWatcher
-from glassformer.train.objective import token_loss
 from glassformer.train.plan import duration, time_steps
 
 TRIAL = 1.5  # seconds of steps that tell how fast the machine is
+FEWEST = 50  # steps that teach something
 MOST_TIMING = 20.0  # seconds of steps from which their number is reckoned
 
 
@@ -29,12 +28,15 @@ def within_budget(prepared: Prepared, watcher: TrainingWatcher, *, until: float)
     seconds = until - time.monotonic()
     work = measured(prepared)
     recipe = with_model(prepared.recipe, work, seconds=seconds)
-    recipe = with_training(recipe, work, seconds=seconds)
+    recipe = with_training(recipe, work, seconds=seconds, ranks=prepared.ranks.world)
     recipe = with_validation(recipe, seconds=seconds, held=len(prepared.material.valid.sources))
     trial = replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
     forecast = Rehearsal(trial, watcher).forecast(patience=min(MOST_TIMING, max(TRIAL, seconds / 100)))
-    recipe = with_steps(recipe, forecast, seconds=until - time.monotonic())
-    watcher.on_stage(f"Chosen for {duration(seconds)}: {described(recipe)}")
+    left = until - time.monotonic()
+    recipe = with_steps(recipe, forecast, seconds=left)
+    if left < FEWEST * forecast.step_seconds + forecast.validation_seconds + forecast.closing_seconds:
+        watcher.on_stage(f"CAREFUL: {prepared.recipe.train.budget} is too short to learn anything; give it more time")
+    watcher.on_stage(f"Chosen for {duration(max(0.0, seconds))}: {described(recipe)}")
     return replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
 
 
@@ -49,12 +51,13 @@ def described(recipe: TranslationRecipe) -> str:
 
 def measured(prepared: Prepared) -> Work:
     """Times the steps of a small model on the real data."""
-    recipe = prepared.recipe.decided({"model": TransformerConfig.model_validate({"size": "tiny"})})
+    model_settings = prepared.recipe.model.decided({"size": "tiny", **SIZES["tiny"], "N_decoder": None})
+    recipe = prepared.recipe.decided({"model": model_settings})
     trial = replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
     settings, model = trial.recipe.train, untrained(trial).model
-    loss = partial(token_loss, model, label_smoothing=settings.label_smoothing)
+    loss = loss_by(settings, model)
     seconds = time_steps(model, prepared.pairs, settings, loss=loss, patience=TRIAL) / settings.accumulate
     epoch = seconds * count_batches(prepared.pairs, tokens=settings.batch_tokens, seed=settings.seed)
     lengths = sum(pool.lengths.sum(axis=0) for pool in prepared.pairs.pools(seed=settings.seed, epoch=0))
     work = Work(source=int(lengths[0]), target=int(lengths[1]), vocabulary=len(prepared.target), speed=1.0)
-    return replace(work, speed=work.of_an_epoch(recipe.model) / epoch)
+    return replace(work, speed=prepared.ranks.world * work.of_an_epoch(recipe.model) / epoch)

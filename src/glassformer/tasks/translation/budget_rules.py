@@ -38,7 +38,8 @@ def vocabulary_for(pairs: int) -> int:
 
 def with_vocabulary(recipe: TranslationRecipe, pairs: int) -> TranslationRecipe:
     """The recipe with the size of its vocabulary chosen, unless it was set."""
-    return with_open(recipe, "text", {"vocab_size": vocabulary_for(pairs)})
+    pieces = recipe.text.kind in ("bpe", "wordpiece")  # whole words and characters are as many as they are
+    return with_open(recipe, "text", {"vocab_size": vocabulary_for(pairs)}) if pieces else recipe
 
 
 def with_open(recipe: TranslationRecipe, section: str, values: Mapping[str, Any]) -> TranslationRecipe:
@@ -90,14 +91,15 @@ def with_model(recipe: TranslationRecipe, work: Work, *, seconds: float) -> Tran
     return with_open(recipe, "model", {"size": size, **SIZES[size]})
 
 
-def with_training(recipe: TranslationRecipe, work: Work, *, seconds: float) -> TranslationRecipe:
+def with_training(recipe: TranslationRecipe, work: Work, *, seconds: float, ranks: int = 1) -> TranslationRecipe:
     """Optimiser, schedule, batch and dropout."""
     epochs = work.epochs_in(seconds, recipe.model)
     smallest, largest = BATCH_TOKENS
-    batch = min(largest, max(smallest, int(epochs * work.tokens / UPDATES) // 256 * 256))
+    together = ranks * recipe.train.accumulate  # batches of one update
+    batch = min(largest, max(smallest, int(epochs * work.tokens / UPDATES / together) // 256 * 256))
     train = {
         "optimiser": "muon",
-        "first_vectors": "pairs",
+        "first_vectors": "random" if recipe.train.start_from else "pairs",
         "schedule": "linear",
         "lr": RATE * math.sqrt(128 / recipe.model.d),
         "batch_tokens": batch,
@@ -114,9 +116,21 @@ def with_validation(recipe: TranslationRecipe, *, seconds: float, held: int) -> 
 
 
 def with_steps(recipe: TranslationRecipe, forecast: Forecast, *, seconds: float) -> TranslationRecipe:
-    """The steps that fit beside the validations and what comes at the end."""
+    """The steps that fit beside the validations and what comes at the end, if their number was not set."""
+    given = {name: getattr(recipe.train, name) for name in recipe.train.model_fields_set}
     left = (1 - KEPT_BACK) * seconds - forecast.closing_seconds
-    validations = int(min(MOST_VALIDATIONS, max(1, VALIDATING * left / forecast.validation_seconds)))
-    steps = max(1, int((left - validations * forecast.validation_seconds) / forecast.step_seconds))
-    averaged = {} if recipe.train.average_last else {"ema": max(0.0, round(1 - 1 / (AVERAGED * steps), 4))}
-    return with_open(recipe, "train", {"steps": steps, "valid_every": -(-steps // validations), **averaged})
+    most = int(min(MOST_VALIDATIONS, max(1, VALIDATING * left / forecast.validation_seconds)))
+    if every := given.get("valid_every"):
+        fitting = left / (forecast.step_seconds + forecast.validation_seconds / every)
+    else:
+        fitting = (left - most * forecast.validation_seconds) / forecast.step_seconds
+    steps = given.get("steps") or max(1, int(fitting))
+    chosen = {"steps": steps, "valid_every": -(-steps // most)}
+    if not recipe.train.average_last:
+        chosen["ema"] = memory_of(AVERAGED * steps)
+    return with_open(recipe, "train", chosen)
+
+
+def memory_of(steps: float) -> float:
+    """The memory of a moving average that reaches about so many steps back."""
+    return min(0.9999, max(0.0, round(1 - 1 / steps, 4)))

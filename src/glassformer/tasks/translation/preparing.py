@@ -22,9 +22,11 @@ from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.train.first_vectors import turn_towards, vectors_of_pairs
 from glassformer.train.machine import device_of_rank, keep_freed_memory, thread_count
-from glassformer.train.objective import token_loss
+from glassformer.train.objective import loss_of
 from glassformer.train.plan import Forecast, forecast, refuse_too_large
 from glassformer.train.ranks import ALONE, Ranks
+from glassformer.train.settings import TrainSettings
+from glassformer.train.step import Loss
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,16 @@ class Rehearsal:
             self.translator.model,
             prepared.pairs,
             settings,
-            loss=lambda model: partial(token_loss, model, label_smoothing=settings.label_smoothing),
+            loss=lambda model: loss_by(settings, model),
             validation=validation,
             closing_validations=len(prepared.material.measured().sources) / len(self.sample.sources),
             done=done,
             patience=patience,
         )
+
+
+def loss_by(settings: TrainSettings, model: Transformer) -> Loss:
+    return loss_of(model, label_smoothing=settings.label_smoothing, compiled=settings.compile)
 
 
 def untrained(prepared: Prepared) -> Translator:

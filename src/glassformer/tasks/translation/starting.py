@@ -9,6 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from glassformer.config import validate
 from glassformer.errors import DataError, SettingsError
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation.material import Material, target_language
@@ -51,7 +52,9 @@ def started_from(start: Start, recipe: TranslationRecipe) -> TranslationRecipe:
         model = model.model_copy(update={"dropout": recipe.model.dropout})
     gentle = {"lr": start.recipe.train.lr / GENTLER, "epochs": EPOCHS}
     train = recipe.train.model_copy(update={k: v for k, v in gentle.items() if k not in recipe.train.model_fields_set})
-    return recipe.decided({"text": start.recipe.text, "model": model, "train": train})
+    started = recipe.decided({"text": start.recipe.text, "model": model, "train": train})
+    validate(TranslationRecipe, started.model_dump(), origin=f"--from {start.path}")  # old and new parts together
+    return started
 
 
 def refuse_other_shape(start: Start, recipe: TranslationRecipe) -> None:

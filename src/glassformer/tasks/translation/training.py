@@ -14,7 +14,6 @@ from torch import nn
 from glassformer.config import to_toml, validate
 from glassformer.data.token_cache import TokenCache
 from glassformer.errors import RunError, SettingsError
-from glassformer.models.transformer import Transformer
 from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
@@ -32,7 +31,7 @@ from glassformer.tasks.translation.going_on import (
 )
 from glassformer.tasks.translation.live import LiveReport
 from glassformer.tasks.translation.material import Held, Material, changed_files
-from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, prepare, untrained
+from glassformer.tasks.translation.preparing import Prepared, Rehearsal, give_first_vectors, loss_by, prepare, untrained
 from glassformer.tasks.translation.recipe import TranslationRecipe, as_begun, read_recipe
 from glassformer.tasks.translation.report import Measured, learnt_from, make_report, shown_phrase
 from glassformer.tasks.translation.sharing import brief, briefed
@@ -41,12 +40,10 @@ from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Tra
 from glassformer.tasks.translation.validation import validate_translator
 from glassformer.tasks.translation.watching import Silent, TrainingWatcher
 from glassformer.train.loop import Job, Progress, train_loop
-from glassformer.train.objective import Compiled, token_loss
 from glassformer.train.plan import Forecast
 from glassformer.train.profile import Profile, profile
-from glassformer.train.ranks import Ranks, joined
+from glassformer.train.ranks import ALONE, Ranks, joined
 from glassformer.train.settings import seconds_of
-from glassformer.train.step import Loss
 
 
 def train_translator(
@@ -104,7 +101,7 @@ def forecast_training(
     """The memory and the time that a training by the recipe would take here. Makes no run."""
     recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     watcher = watcher or Silent()
-    return Rehearsal(prepare(recipe, watcher), watcher).forecast()
+    return Rehearsal(planned_anew(recipe, start_of(recipe), watcher), watcher).forecast()
 
 
 def profile_training(
@@ -113,15 +110,10 @@ def profile_training(
     """Where the time of a step of a training by the recipe goes. Makes no run."""
     recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     watcher = watcher or Silent()
-    prepared = prepare(recipe, watcher)
+    prepared = planned_anew(recipe, start_of(recipe), watcher)
     watcher.on_stage("Looking at some steps")
     settings = prepared.recipe.train
-
-    def loss(model: Transformer) -> Loss:
-        predictor = Compiled(model) if settings.compile else model
-        return partial(token_loss, predictor, label_smoothing=settings.label_smoothing)
-
-    return profile(untrained(prepared).model, prepared.pairs, settings, loss=loss)
+    return profile(untrained(prepared).model, prepared.pairs, settings, loss=partial(loss_by, settings))
 
 
 def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
@@ -134,7 +126,7 @@ def _folder(recipe: TranslationRecipe, out: str | Path | None) -> Path:
 def _train_locked(
     recipe: TranslationRecipe, run: RunFolder, watcher: TrainingWatcher, ranks: Ranks, accept_changes: bool
 ) -> Progress:
-    start = read_start(recipe.train.start_from) if recipe.train.start_from and not run.steps else None
+    start = None if run.steps else start_of(recipe)
     prepared = planned(recipe, run, start, watcher, ranks)
     if run.exists:  # before a model is made: another recipe may not fit these tokenizers
         changes = changes_of(run, prepared, start)
@@ -169,12 +161,23 @@ def planned(
     recipe: TranslationRecipe, run: RunFolder, start: Start | None, watcher: TrainingWatcher, ranks: Ranks
 ) -> Prepared:
     """Everything decided: as it was when the run was begun, or now."""
+    if not run.exists:
+        return planned_anew(recipe, start, watcher, ranks)
+    if recipe.train.budget or recipe.train.start_from:
+        begun = as_begun(read_recipe(run), recipe)  # but how many processes there are is no choice of a recipe
+        recipe = begun.decided({"train": begun.train.decided({"ranks": recipe.train.ranks})})
+    return prepare(recipe, watcher, tokenizers=load_tokenizers(run), ranks=ranks)
+
+
+def start_of(recipe: TranslationRecipe) -> Start | None:
+    return read_start(recipe.train.start_from) if recipe.train.start_from else None
+
+
+def planned_anew(
+    recipe: TranslationRecipe, start: Start | None, watcher: TrainingWatcher, ranks: Ranks = ALONE
+) -> Prepared:
+    """Everything decided for a new run."""
     began = time.monotonic()
-    if run.exists:
-        if recipe.train.budget or recipe.train.start_from:
-            begun = as_begun(read_recipe(run), recipe)  # but how many processes there are is no choice of a recipe
-            recipe = begun.decided({"train": begun.train.decided({"ranks": recipe.train.ranks})})
-        return prepare(recipe, watcher, tokenizers=load_tokenizers(run), ranks=ranks)
     if start:
         prepared = prepare(started_from(start, recipe), watcher, tokenizers=start.tokenizers, ranks=ranks)
         check_vocabulary(start, prepared.recipe, prepared.material, watcher)
@@ -182,7 +185,9 @@ def planned(
         prepared = prepare(recipe, watcher, ranks=ranks)
     if not recipe.train.budget:
         return prepared
-    return within_budget(prepared, watcher, until=began + seconds_of(recipe.train.budget))
+    prepared = within_budget(prepared, watcher, until=began + seconds_of(recipe.train.budget))
+    validate(TranslationRecipe, prepared.recipe.model_dump(), origin="what the budget chose")
+    return prepared
 
 
 # The run
@@ -202,12 +207,11 @@ def begin_run(run: RunFolder, prepared: Prepared, start: Start | None) -> None:
 def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: TrainingWatcher) -> Job:
     """Binds model, objective and validation together for the loop."""
     translator, settings, ranks = rehearsal.translator, prepared.recipe.train, prepared.ranks
-    predictor = Compiled(translator.model) if settings.compile else translator.model
     return Job(
         model=translator.model,
         pairs=prepared.pairs,
         settings=settings,
-        loss=partial(token_loss, predictor, label_smoothing=settings.label_smoothing),
+        loss=loss_by(settings, translator.model),
         validate=lambda: validate_translator(translator, rehearsal.held_pairs, rehearsal.sample, ranks),
         run=run,
         watcher=watcher,
