@@ -155,6 +155,14 @@ def walk(kind: type[Settings], prefix: str = "") -> Iterator[tuple[str, FieldInf
             yield from walk(section, f"{prefix}{name}.")
 
 
+def value_of(settings: Settings, name: str) -> Any:
+    """The value of a setting by its dotted name."""
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
 def section_of(field: FieldInfo) -> type[Settings] | None:
     """The settings class behind a field that is a section; None for a single value."""
     annotation = field.annotation

@@ -10,10 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 LOGITS_AT_A_TIME = 1 << 22  # 16 MB in float32
+RARE = 69.0  # log(1e30)
+
+
+def tokens_at_a_time(tokens: int, vocabulary: int) -> int:
+    return max(1, min(tokens, LOGITS_AT_A_TIME // vocabulary))
 
 
 def linear_cross_entropy(
@@ -34,8 +40,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float
     ) -> Tensor:
         vocabulary = weight.size(0)
-        size = max(1, min(hidden.size(0), LOGITS_AT_A_TIME // vocabulary))
-        logits, probabilities = hidden.new_empty(2, size, vocabulary)
+        size = tokens_at_a_time(hidden.size(0), vocabulary)
+        logits = hidden.new_empty(size, vocabulary)
         losses = hidden.new_empty(hidden.size(0), 1)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         grad_bias = None if bias is None else torch.zeros_like(bias)
@@ -46,9 +52,12 @@ class _LinearCrossEntropy(torch.autograd.Function):
             z = torch.mm(h, weight.mT, out=logits[: len(h)])  # (m, V)
             if bias is not None:
                 z += bias
-            p = torch.softmax(z, dim=1, out=probabilities[: len(h)])
             right = z.gather(1, y)
-            normaliser = log_sum_exp(z, p, y)
+            p = torch.softmax(z, dim=1, out=z)
+            normaliser = right - p.gather(1, y).log()  # log(sum(exp(z))) is z - log(p) of any token
+            rare = normaliser[:, 0] > right[:, 0] + RARE  # p has lost its digits, or all of itself
+            if bool(rare.any()):
+                normaliser[rare] = F.linear(h[rare], weight, bias).logsumexp(dim=1, keepdim=True)
             mean = (h @ weight_sum + bias_sum)[:, None] / vocabulary
             losses[start : start + size] = normaliser - (1 - smoothing) * right - smoothing * mean
             grad = p.scatter_add_(1, y, torch.full_like(right, smoothing - 1))  # but for - smoothing / V, below
@@ -67,16 +76,3 @@ class _LinearCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return *(None if saved is None else saved * grad for saved in ctx.saved_tensors), None, None
-
-
-def log_sum_exp(logits: Tensor, probabilities: Tensor, right: Tensor) -> Tensor:
-    """log(sum(exp(z))) of each row (m, 1) as z - log(p) of one of its tokens.
-
-    Of the right one, which is at hand; where its probability is too small to have all its digits, of the likeliest.
-    """
-    p = probabilities.gather(1, right)
-    rare = p[:, 0] < 1e-30
-    if bool(rare.any()):
-        right = torch.where(rare[:, None], logits.argmax(dim=1, keepdim=True), right)
-        p = probabilities.gather(1, right)
-    return logits.gather(1, right) - p.log()

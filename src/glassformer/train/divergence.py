@@ -93,10 +93,11 @@ def gradients_again(
     batches: Sequence[Batch | None],
     *,
     loss: Loss,
+    target_tokens: int,
     autocast: AbstractContextManager[Any],
     replica: Replica,
 ) -> list[float]:
-    """Leaves the gradients in the model, not clipped; gives each batch's loss per target token."""
+    """Leaves the gradients of the update in the model, not clipped; gives each batch's loss per target token."""
     model.zero_grad(set_to_none=True)
     losses = []
     for number, batch in enumerate(batches, 1):
@@ -104,7 +105,7 @@ def gradients_again(
             if batch is not None:
                 with autocast:
                     summed, tokens = loss(batch)
-                (summed / tokens).backward()
+                (summed / target_tokens).backward()
                 losses.append(summed.item() / tokens)
     return losses
 

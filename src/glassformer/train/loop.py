@@ -100,7 +100,7 @@ def train_loop(job: Job) -> Progress:
                 waited = time.monotonic() - last_save > 60 * job.settings.save_minutes
                 late = waited and not is_due(job.settings, progress)
             asked = job.ranks.any(stop.asked)  # all ranks stop at the same step
-            if late or asked:
+            if (late or asked) and progress.step:  # at step 0 there is nothing yet that the recipe does not give
                 save(job, optimiser, progress)
                 last_save = time.monotonic()
     return replace(progress, stopped="" if asked else why_stop(job.settings, progress))
@@ -235,7 +235,15 @@ def update(
             replica=replica,
         )
     except Diverged as error:
-        again = partial(gradients_again, job.model, full, loss=job.loss, autocast=autocast, replica=replica)
+        again = partial(
+            gradients_again,
+            job.model,
+            full,
+            loss=job.loss,
+            target_tokens=target_tokens,
+            autocast=autocast,
+            replica=replica,
+        )
         seed_step(settings.seed, step, job.ranks.rank)
         learnt = [batch for batch in full if batch is not None]
         raise name_the_batch(

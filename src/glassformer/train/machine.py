@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 
@@ -21,14 +22,24 @@ def keep_freed_memory() -> None:
     Every step frees and asks for the same large blocks; fetching them from the system anew costs a page fault per
     4 KB, which can take longer than the arithmetic. Elsewhere than on glibc this does nothing.
     """
-    if sys.platform != "linux":
-        return
+    if (libc := glibc()) is not None:
+        libc.mallopt(M_MMAP_THRESHOLD, KEEP)
+        libc.mallopt(M_TRIM_THRESHOLD, KEEP)
+
+
+def give_back_memory() -> None:
+    """Gives the memory that is free now back to the system: between two stages of work that need other blocks."""
+    gc.collect()
+    if (libc := glibc()) is not None:
+        libc.malloc_trim(0)
+
+
+def glibc() -> ctypes.CDLL | None:
+    """The C library, where it is the one that has these knobs."""
     try:
-        libc = ctypes.CDLL("libc.so.6")
+        return ctypes.CDLL("libc.so.6") if sys.platform == "linux" else None
     except OSError:
-        return
-    libc.mallopt(M_MMAP_THRESHOLD, KEEP)
-    libc.mallopt(M_TRIM_THRESHOLD, KEEP)
+        return None
 
 
 def thread_count(wanted: int | None, *, processes: int = 1) -> int:

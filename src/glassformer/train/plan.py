@@ -11,25 +11,23 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
-from glassformer.data.batches import Batch, EncodedPairs, Pools, epoch_batches, stream
+from glassformer.data.batches import Pools
 from glassformer.errors import ModelError
-from glassformer.train.optimiser import make_optimiser
+from glassformer.train.machine import give_back_memory
 from glassformer.train.settings import TrainSettings
-from glassformer.train.step import Loss, autocast_for, train_step
+from glassformer.train.step import Loss
+from glassformer.train.trial import Trial
 
 CGROUP = Path("/sys/fs/cgroup")
 PATIENCE = 2.0  # seconds of steps that are timed
-WARM_UP = 3  # steps: the first ones also fetch memory and choose kernels
 PER_PARAMETER = 16  # bytes: weight, gradient and the optimiser's two memories in float32
-PER_PARAMETER_SAVED = 12  # bytes: a checkpoint is packed in memory before it is written
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -49,6 +47,11 @@ class Forecast:
     def seconds(self) -> float:
         """All the way to the end; a training that stops getting better ends earlier."""
         return self.steps * self.step_seconds + self.validations * self.validation_seconds + self.closing_seconds
+
+    def of(self, settings: TrainSettings, *, done: int = 0) -> Forecast:
+        """The same for the steps of other settings, after the `done` ones."""
+        steps = max(0, (settings.steps or 0) - done)
+        return replace(self, steps=steps, validations=-(-steps // (settings.valid_every or steps or 1)))
 
     def __str__(self) -> str:
         return f"about {duration(self.seconds)} and {self.memory / 2**30:.1f} GB of memory"
@@ -124,56 +127,34 @@ def forecast(
     patience = PATIENCE if patience is None else patience
     step_seconds = time_steps(twin, pairs, settings, loss=loss(twin), patience=patience)
     twin.eval()
+    give_back_memory()
     validation_seconds = timed(lambda: validation(twin))
-    steps = max(0, (settings.steps or 0) - done)
-    parameters = sum(p.numel() for p in model.parameters())
-    return Forecast(
-        steps=steps,
+    give_back_memory()
+    found = Forecast(
+        steps=0,
         step_seconds=step_seconds,
-        validations=-(-steps // (settings.valid_every or steps or 1)),
+        validations=0,
         validation_seconds=validation_seconds,
         closing_seconds=closing_validations * validation_seconds,
-        memory=peak_memory() + PER_PARAMETER_SAVED * parameters,
+        memory=peak_memory() + saved_bytes(settings) * sum(p.numel() for p in model.parameters()),
     )
+    return found.of(settings, done=done)
+
+
+def saved_bytes(settings: TrainSettings) -> int:
+    """Bytes of a checkpoint for each parameter: weight and the optimiser's two memories, an average's weight too."""
+    return 16 if settings.ema or settings.average_last else 12
 
 
 def time_steps(model: nn.Module, pairs: Pools, settings: TrainSettings, *, loss: Loss, patience: float) -> float:
-    """Seconds a step: the largest batches first, to fetch the memory, then batches as they come."""
-    optimiser = make_optimiser(model, settings)
-    device = next(model.parameters()).device
-    coming = (batch for _, batch in stream(pairs, tokens=settings.batch_tokens, seed=settings.seed))
-
-    def step(batches: list[Batch]) -> None:
-        train_step(
-            model,
-            optimiser,
-            [batch.to(device) for batch in batches],
-            loss=loss,
-            lr=0.0,
-            clip=settings.clip,
-            target_tokens=sum(int(batch.target_lengths.sum()) for batch in batches),
-            autocast=autocast_for(device, settings.precision),
-        )
-
-    model.train()
-    for batch in largest_batches(pairs, settings):
-        step([batch])
-    for _ in range(WARM_UP):
-        step(list(islice(coming, settings.accumulate)))
-    seconds, taken = 0.0, 0
+    """Seconds a step, the making of its batches included."""
+    trial = Trial(model, pairs, settings, loss)
+    trial.warm_up()
+    coming, seconds, taken = trial.coming(), 0.0, 0
     while taken < 3 or (seconds < patience and taken < (settings.steps or 1)):
-        seconds += timed(lambda: step(list(islice(coming, settings.accumulate))))
+        seconds += timed(lambda: trial.step(next(coming)))
         taken += 1
     return seconds / taken
-
-
-def largest_batches(pairs: Pools, settings: TrainSettings) -> list[Batch]:
-    """Of the first pool: the batch with the most target tokens (logits) and the one with the longest sentences."""
-    pool: EncodedPairs = next(pairs.pools(seed=settings.seed, epoch=0))
-    batches = epoch_batches(pool.lengths, tokens=settings.batch_tokens, seed=settings.seed, epoch=0)
-    most_targets = max(batches, key=lambda index: int(pool.lengths[index, 1].sum()))
-    longest = max(batches, key=lambda index: len(index) * int((pool.lengths[index].max(axis=0) ** 2).sum()))
-    return [pool.batch(most_targets), pool.batch(longest)]
 
 
 def timed(work: Callable[[], Any]) -> float:

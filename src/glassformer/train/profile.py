@@ -11,10 +11,9 @@ import copy
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,15 +21,14 @@ import torch
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
-from glassformer.data.batches import Batch, Pools, stream
+from glassformer.data.batches import Batch, Pools
 from glassformer.errors import SettingsError
 from glassformer.nn.dropout import Dropout
 from glassformer.train import profile_groups as groups
-from glassformer.train.optimiser import make_optimiser
-from glassformer.train.plan import WARM_UP, largest_batches
 from glassformer.train.settings import TrainSettings
-from glassformer.train.step import Loss, autocast_for, seed_step, train_step
+from glassformer.train.step import Loss
 from glassformer.train.step_trace import Account, Event, nested
+from glassformer.train.trial import Trial
 
 STEPS = 20  # that are looked at, fewer where they would take longer than
 PATIENCE = 15.0  # seconds
@@ -78,19 +76,20 @@ def profile(
     device = next(model.parameters()).device
     if device.type != "cpu":
         raise SettingsError(f"The profile is one of the CPU; got train.device = {device}. Add --set train.device=cpu.")
-    twin = copy.deepcopy(model).train()
-    stepper = Stepper(twin, pairs, settings, loss(twin))
-    for batch in largest_batches(pairs, settings):  # fetches the memory
-        stepper.step([batch])
-    began = time.perf_counter()
-    stepper.run(WARM_UP)
-    steps = steps or max(3, min(STEPS, int(PATIENCE * WARM_UP / (time.perf_counter() - began))))
-    began, tokens = time.perf_counter(), stepper.run(steps)
+    twin = copy.deepcopy(model)
+    trial = Trial(twin, pairs, settings, loss(twin))
+    trial.warm_up()
+    coming, began = trial.coming(), time.perf_counter()
+    next_step(trial, coming)
+    steps = steps or max(3, min(STEPS, int(PATIENCE / (time.perf_counter() - began))))
+    coming, began = trial.coming(), time.perf_counter()
+    tokens = sum(next_step(trial, coming) for _ in range(steps))
     step_seconds = (time.perf_counter() - began) / steps
     account, profiled = Account(), 0.0
     with dropout_marked(twin):
-        for work in stepper.singly(steps):
-            events, seconds = traced(work)
+        coming = trial.coming()  # the same ones again
+        for _ in range(steps):
+            events, seconds = traced(lambda: next_step(trial, coming))
             account.add(events)
             profiled += seconds
     account.groups[groups.PYTHON] += max(0.0, profiled - account.total)  # around the trace
@@ -108,45 +107,12 @@ def profile(
     )
 
 
-class Stepper:
-    """Steps of a training that changes nothing: the learning rate is 0."""
-
-    def __init__(self, model: nn.Module, pairs: Pools, settings: TrainSettings, loss: Loss) -> None:
-        self.model, self.pairs, self.settings, self.loss = model, pairs, settings, loss
-        self.optimiser = make_optimiser(model, settings)
-
-    def stream(self) -> Iterator[Batch]:
-        settings = self.settings
-        return (batch for _, batch in stream(self.pairs, tokens=settings.batch_tokens, seed=settings.seed))
-
-    def run(self, steps: int) -> int:
-        """So many steps from the start of the stream; returns the tokens in them."""
-        coming = self.stream()
-        return sum(self.next_step(coming) for _ in range(steps))
-
-    def singly(self, steps: int) -> Iterator[Callable[[], int]]:
-        coming = self.stream()
-        for _ in range(steps):
-            yield lambda: self.next_step(coming)
-
-    def next_step(self, coming: Iterator[Batch]) -> int:
-        with torch.profiler.record_function(groups.BATCH):
-            batches = list(islice(coming, self.settings.accumulate))
-        self.step(batches)
-        return sum(batch.tokens for batch in batches)
-
-    def step(self, batches: Sequence[Batch]) -> None:
-        seed_step(self.settings.seed, 0)
-        train_step(
-            self.model,
-            self.optimiser,
-            batches,
-            loss=self.loss,
-            lr=0.0,
-            clip=self.settings.clip,
-            target_tokens=max(1, sum(int(batch.target_lengths.sum()) for batch in batches)),
-            autocast=autocast_for(torch.device("cpu"), self.settings.precision),
-        )
+def next_step(trial: Trial, coming: Iterator[list[Batch]]) -> int:
+    """Takes the next update; returns the tokens in it."""
+    with torch.profiler.record_function(groups.BATCH):
+        batches = next(coming)
+    trial.step(batches)
+    return sum(batch.tokens for batch in batches)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from glassformer.config import to_toml, validate
 from glassformer.errors import RunError, SettingsError
 from glassformer.models.transformer import TransformerConfig
 from glassformer.store.run import RunFolder
+from glassformer.tasks.translation import preparing
 from glassformer.tasks.translation.budget_rules import (
     Work,
     inner_weights,
@@ -234,3 +235,26 @@ def test_a_forecast_of_a_budget_is_of_what_it_chooses(toy: Any) -> None:
 
     assert forecast_training(given, watcher=Listener()).steps == 7
     assert any(text.startswith("Chosen for") for text in heard)
+
+
+def test_a_run_within_a_budget_does_not_time_its_steps_again(toy: Any, tmp_path: Path) -> None:
+    given = {
+        "data": {"source": [str(toy.source)], "target": [str(toy.target)]},
+        "train": {"budget": "1000s", "steps": 3, "threads": 1, "valid_sentences": 2},
+    }
+    told: list[Any] = []
+
+    class Listener(Silent):
+        def on_plan(self, *_: Any, forecast: Any, **__: Any) -> None:
+            told.append(forecast)
+
+    with pytest.MonkeyPatch.context() as patch:
+        calls: list[Any] = []
+        real = preparing.forecast
+        patch.setattr(preparing, "forecast", lambda *a, **k: calls.append(a) or real(*a, **k))
+        train_translator(given, tmp_path / "run", watcher=Listener())
+    assert len(calls) == 1
+    assert (told[0].steps, told[0].validations) == (
+        3,
+        -(-3 // read_recipe(RunFolder(tmp_path / "run")).train.valid_every),
+    )

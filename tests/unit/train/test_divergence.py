@@ -23,15 +23,19 @@ from glassformer.train.step import Diverged
 SCORES = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
-def diverging(path: Path, *, at: int = 4, **given: Any) -> Job:
-    """The loss of update `at` is not a number."""
+def diverging(path: Path, *, at: int = 4, infinite_once: bool = False, **given: Any) -> Job:
+    """The loss of update `at` is not a number; if only once, it is one when the step is made again."""
     job = make_job(path, SCORES, **given)
     listener = job.watcher
     assert isinstance(listener, Listener)
+    hit: list[Batch] = []
 
     def loss(batch: Batch) -> tuple[torch.Tensor, int]:
         summed, tokens = job.loss(batch)
-        return summed * (float("inf") if len(listener.losses) == at - 1 else 1.0), tokens
+        if len(listener.losses) != at - 1 or (infinite_once and hit):
+            return summed, tokens
+        hit.append(batch)
+        return summed * float("inf"), tokens
 
     return replace(job, loss=loss, show=lambda batch: [(f"source {i}", f"target {i}") for i in batch.index])
 
@@ -96,6 +100,19 @@ def test_the_norms_are_of_gradients_made_again_not_of_what_the_step_left(tmp_pat
     norms = json.loads((tmp_path / "diverged" / "diverged.json").read_text())["gradient_norms"]
     assert all(isinstance(norm, float) for norm in norms.values())
     assert max(norms.values()) > 0
+
+
+def test_the_norms_are_those_that_the_update_would_have_had(tmp_path: Path) -> None:
+    """Of several batches together, each token weighing the same."""
+    first = make_job(tmp_path / "first", SCORES, accumulate=3, steps=1, clip=1e9)
+    train_loop(first)
+    listener = first.watcher
+    assert isinstance(listener, Listener)
+    with pytest.raises(Diverged):
+        train_loop(diverging(tmp_path / "second", at=1, accumulate=3, steps=1, infinite_once=True, clip=1e9))
+    told = json.loads((tmp_path / "second" / "diverged" / "diverged.json").read_text())
+    whole = sum(norm**2 for norm in told["gradient_norms"].values()) ** 0.5
+    assert whole == pytest.approx(listener.norms[0], rel=1e-5)
 
 
 def test_diverging_again_replaces_what_was_kept(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from glassformer.data.batches import EncodedPairs, Marks, Ragged
 from glassformer.errors import ModelError
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.store.run import RunFolder
+from glassformer.train import loop
 from glassformer.train.loop import Job, Progress, train_loop
 from glassformer.train.objective import token_loss
 from glassformer.train.settings import TrainSettings
+from glassformer.train.stopping import StopRequest
 
 MARKS = Marks(pad=0, bos=1, eos=2)
 
@@ -29,10 +32,12 @@ class Listener:
     def __init__(self, at_step: Callable[[int], None] = lambda _: None) -> None:
         self.at_step = at_step
         self.losses: list[float] = []
+        self.norms: list[float] = []
         self.records: list[Mapping[str, Any]] = []
 
     def on_step(self, progress: Progress, report: Any, seconds: float) -> None:  # noqa: ARG002
         self.losses.append(report.loss)
+        self.norms.append(report.grad_norm)
         self.at_step(progress.step)
 
     def on_validation(self, record: Mapping[str, Any]) -> None:
@@ -174,3 +179,19 @@ def test_the_metrics_hold_the_mean_loss_since_the_last_line(tmp_path: Path) -> N
         min(pair) - 1e-9 <= record["train_loss"] <= max(pair) + 1e-9
         for record, pair in zip(lines, zip(watcher.losses[::2], watcher.losses[1::2], strict=True), strict=True)
     )
+
+
+def test_stopped_before_the_first_update_nothing_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing that the recipe does not give; a checkpoint without an optimiser's memory could not be read."""
+    job = make_job(tmp_path, [])
+    stop = StopRequest()
+
+    def skip(*_: Any) -> None:
+        stop.asked = True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "stop_on_signals", lambda **_: nullcontext(stop))
+        patch.setattr(loop, "advance", skip)
+        assert train_loop(job).step == 0
+    assert list(job.run.steps) == []
+    assert train_loop(make_job(tmp_path, [1.0] * 5)).step == 10

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged
+from glassformer.data.batches import EncodedPairs, Marks, Ragged, epoch_batches
 from glassformer.errors import ModelError
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.train import plan
@@ -17,11 +17,11 @@ from glassformer.train.plan import (
     available_memory,
     duration,
     forecast,
-    largest_batches,
     peak_memory,
     refuse_too_large,
 )
 from glassformer.train.settings import TrainSettings
+from glassformer.train.trial import largest_batches
 
 MARKS = Marks(pad=0, bos=2, eos=3)
 SETTINGS = TrainSettings(batch_tokens=64, steps=30, valid_every=7, warmup=1)
@@ -78,7 +78,7 @@ def test_forecasting_counts_what_is_left_and_leaves_the_model_as_it_was() -> Non
 
 def test_the_largest_batches_are_those_with_most_targets_and_the_longest_sentences() -> None:
     most_targets, longest = largest_batches(pairs(), SETTINGS)
-    everything = [pairs().batch(index) for index in plan.epoch_batches(pairs().lengths, tokens=64, seed=1, epoch=0)]
+    everything = [pairs().batch(index) for index in epoch_batches(pairs().lengths, tokens=64, seed=1, epoch=0)]
     assert int(most_targets.target_lengths.sum()) == max(int(batch.target_lengths.sum()) for batch in everything)
     squares = [b.source.size(0) * (b.source.size(1) ** 2 + b.target_in.size(1) ** 2) for b in (*everything, longest)]
     assert squares[-1] == max(squares)

@@ -37,7 +37,8 @@ def within_budget(prepared: Prepared, watcher: TrainingWatcher, *, until: float)
     if left < FEWEST * forecast.step_seconds + forecast.validation_seconds + forecast.closing_seconds:
         watcher.on_stage(f"CAREFUL: {prepared.recipe.train.budget} is too short to learn anything; give it more time")
     watcher.on_stage(f"Chosen for {duration(max(0.0, seconds))}: {described(recipe)}")
-    return replace(prepared, recipe=resolve(recipe, prepared.pairs, prepared.device, prepared.ranks))
+    recipe = resolve(recipe, prepared.pairs, prepared.device, prepared.ranks)
+    return replace(prepared, recipe=recipe, timed=forecast.of(recipe.train))
 
 
 def described(recipe: TranslationRecipe) -> str:

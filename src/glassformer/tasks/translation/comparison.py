@@ -9,7 +9,7 @@ from typing import Any
 
 from sacrebleu.metrics.chrf import CHRF
 
-from glassformer.config import walk
+from glassformer.config import value_of, walk
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.bleu_tokenizer import bleu_tokenizer
 from glassformer.evaluate.score import Score
@@ -223,7 +223,7 @@ def cautions(contestants: Sequence[Contestant], part: str) -> list[str]:
 def differing(contestants: Sequence[Contestant]) -> list[tuple[str, list[Any]]]:
     """Settings, and facts beside them, that are not the same in all runs."""
     rows: list[tuple[str, list[Any]]] = [
-        (name, [setting(one.recipe, name) for one in contestants])
+        (name, [value_of(one.recipe, name) for one in contestants])
         for name, _ in walk(TranslationRecipe)
         if name != "out"
     ]
@@ -232,12 +232,6 @@ def differing(contestants: Sequence[Contestant]) -> list[tuple[str, list[Any]]]:
     learnt = [one.about.get("data", {}).get("train", "")[:8] for one in contestants]
     rows.append(("sentences learnt from", learnt))
     return [(name, values) for name, values in rows if any(value != values[0] for value in values)]
-
-
-def setting(recipe: Any, name: str) -> Any:
-    for part in name.split("."):
-        recipe = getattr(recipe, part)
-    return recipe
 
 
 def pairings(

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from glassformer import __version__
-from glassformer.config import to_toml, walk
+from glassformer.config import to_toml, value_of, walk
 from glassformer.errors import RunError
 from glassformer.store import files
 from glassformer.store.run import RunFolder
@@ -26,8 +26,8 @@ from glassformer.tasks.translation.starting import Start
 from glassformer.tasks.translation.watching import TrainingWatcher
 
 FREE = ("out", "train.save_minutes")  # change nothing that is computed
-# What the saved tensors were made of: no other will do.
-MADE_OF = ("text.", "model.", "train.optimiser", "train.ema", "train.average_last")
+# What the saved tensors were made of, and what was decided once and for all: no other will do.
+FIXED = ("text.", "model.", "train.optimiser", "train.ema", "train.average_last", "train.budget")
 BUT = ("model.dropout",)
 SURROUNDINGS = {"glassformer": "glassformer", "torch": "torch", "processor": "the processor"}
 
@@ -77,17 +77,11 @@ def changes_of(run: RunFolder, prepared: Prepared, start: Start | None) -> Chang
 def changed_settings(now: TranslationRecipe, then: TranslationRecipe) -> Changes:
     changes = Changes()
     for name, _ in walk(TranslationRecipe):
-        old, new = _value(then, name), _value(now, name)
+        old, new = value_of(then, name), value_of(now, name)
         if old != new and name not in FREE:
-            fixed = name.startswith(MADE_OF) and name not in BUT
+            fixed = name.startswith(FIXED) and name not in BUT
             (changes.impossible if fixed else changes.possible).append(f"{name} was {old!r}, now {new!r}")
     return changes
-
-
-def _value(settings: Any, name: str) -> Any:
-    for part in name.split("."):
-        settings = getattr(settings, part)
-    return settings
 
 
 def changed_data(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -110,7 +104,7 @@ def refuse_changes(run: RunFolder, changes: Changes, *, accepted: bool = False, 
     if not finished and not changes.impossible:
         ways += ["--accept-changes to go on with these (the run then notes them)"]
     if accepted and changes.impossible:
-        ways = [f"These cannot be accepted, for the saved weights are made of them: {'; '.join(changes.impossible)}"]
+        ways = [f"These cannot be changed in a run that has begun: {'; '.join(changes.impossible)}"]
     raise RunError(f"{run.path} was started otherwise: {changes}. {', '.join(ways)}, or another --out for a new run.")
 
 

@@ -21,7 +21,7 @@ from glassformer.tasks.translation.validation import check_positions, encode_hel
 from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.train.first_vectors import turn_towards, vectors_of_pairs
-from glassformer.train.machine import device_of_rank, keep_freed_memory, thread_count
+from glassformer.train.machine import device_of_rank, give_back_memory, keep_freed_memory, thread_count
 from glassformer.train.objective import loss_of
 from glassformer.train.plan import Forecast, forecast, refuse_too_large
 from glassformer.train.ranks import ALONE, Ranks
@@ -40,6 +40,7 @@ class Prepared:
     pairs: TokenCache
     device: torch.device
     ranks: Ranks = ALONE
+    timed: Forecast | None = None  # by a budget, which has measured it all
 
 
 def prepare(
@@ -60,6 +61,7 @@ def prepare(
         recipe = with_vocabulary(recipe, material.pairs)
     source, target = tokenizers or make_tokenizers(recipe, material, watcher)
     pairs = encode(recipe, material, source, target, watcher)
+    give_back_memory()
     return Prepared(resolve(recipe, pairs, device, ranks), material, source, target, pairs, device, ranks)
 
 

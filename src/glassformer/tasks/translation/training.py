@@ -91,7 +91,8 @@ def _follow(run: RunFolder, ranks: Ranks) -> Progress:
     if prepared is None:
         return Progress(stopped="finished before")
     rehearsal = Rehearsal(prepared, watcher)
-    rehearsal.forecast()  # the writer times its steps now: it shall find the machine as busy as it will be
+    if not prepared.recipe.train.budget:
+        rehearsal.forecast()  # the writer times its steps now: it shall find the machine as busy as it will be
     return train_loop(make_job(prepared, rehearsal, run, watcher))
 
 
@@ -101,7 +102,8 @@ def forecast_training(
     """The memory and the time that a training by the recipe would take here. Makes no run."""
     recipe = recipe if isinstance(recipe, TranslationRecipe) else validate(TranslationRecipe, recipe)
     watcher = watcher or Silent()
-    return Rehearsal(planned_anew(recipe, start_of(recipe), watcher), watcher).forecast()
+    prepared = planned_anew(recipe, start_of(recipe), watcher)
+    return prepared.timed or Rehearsal(prepared, watcher).forecast()
 
 
 def profile_training(
@@ -145,7 +147,8 @@ def _train_locked(
     live = LiveReport(watcher, run, rehearsal)
     job = make_job(prepared, rehearsal, run, live)
     done = run.steps[-1] if run.steps else 0
-    live.on_plan(prepared.recipe, parameters=rehearsal.parameters, resumed_at=done, forecast=rehearsal.forecast(done))
+    forecast = prepared.timed or rehearsal.forecast(done)
+    live.on_plan(prepared.recipe, parameters=rehearsal.parameters, resumed_at=done, forecast=forecast)
     progress = train_loop(job)
     live.on_end(progress)
     if progress.stopped:
