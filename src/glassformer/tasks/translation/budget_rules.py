@@ -23,12 +23,12 @@ TOKENS_PER_WEIGHT = 2  # a model is worth its time if it sees so many tokens for
 WEIGHTS_PER_TOKEN = 4  # and can be kept from learning by heart if it has at most so many for each token of the data
 UPDATES = 1500  # worth having; more come from longer training, fewer from smaller batches
 BATCH_TOKENS = (1024, 4096)  # fewer are slow, more learn less from the same tokens
-DROPOUT = ((5.0, 0.05), (25.0, 0.1), (50.0, 0.2), (100.0, 0.3))  # passes over the data, share of values zeroed
+DROPOUT = ((5.0, 0.05), (10.0, 0.1), (20.0, 0.16), (40.0, 0.25), (80.0, 0.3))  # passes over the data, share of values zeroed
 RATE = 5e-3  # the highest learning rate at width 128; less for wider models
 AVERAGED = 1 / 15  # of the steps, about as far back as the averaged weights remember
 VALIDATING = 0.03  # share of the time
 MOST_VALIDATIONS = 20
-KEPT_BACK = 0.02  # share of the time, because a forecast is only one
+KEPT_BACK = 0.01  # share of the time, because a forecast is only one
 
 
 def vocabulary_for(pairs: int) -> int:
