@@ -19,11 +19,12 @@ from glassformer.train.optimiser import inner_matrices
 from glassformer.train.plan import Forecast
 
 LADDER = ("base", "small", "tiny", "nano")  # models to choose from, the largest first
-TOKENS_PER_WEIGHT = 2  # a model is worth its time if it sees so many tokens for each inner weight
+TOKENS_PER_WEIGHT = 1.5  # a model is worth its time if it sees so many tokens for each inner weight
 WEIGHTS_PER_TOKEN = 4  # and can be kept from learning by heart if it has at most so many for each token of the data
-UPDATES = 1500  # worth having; more come from longer training, fewer from smaller batches
+UPDATES = 500  # worth having; more come from longer training, fewer from smaller batches
 BATCH_TOKENS = (1024, 4096)  # fewer are slow, more learn less from the same tokens
-DROPOUT = ((5.0, 0.05), (10.0, 0.1), (20.0, 0.16), (40.0, 0.25), (80.0, 0.3))  # passes over the data, share of values zeroed
+# Passes over the data, share of values zeroed.
+DROPOUT = ((3.0, 0.0), (6.0, 0.05), (10.0, 0.1), (20.0, 0.16), (40.0, 0.25), (80.0, 0.3))
 RATE = 5e-3  # the highest learning rate at width 128; less for wider models
 AVERAGED = 1 / 15  # of the steps, about as far back as the averaged weights remember
 VALIDATING = 0.03  # share of the time
