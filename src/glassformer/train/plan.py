@@ -28,6 +28,7 @@ from glassformer.train.trial import Trial
 CGROUP = Path("/sys/fs/cgroup")
 PATIENCE = 2.0  # seconds of steps that are timed
 PER_PARAMETER = 16  # bytes: weight, gradient and the optimiser's two memories in float32
+PER_VALUE = 16  # bytes at the least that a block keeps of a token's each value: 8 times in bf16, more in float32
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -65,15 +66,15 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def refuse_too_large(parameters: int, *, batch_tokens: int, vocabulary: int) -> None:
-    """An error where weights, gradients, optimiser and one batch's logits alone are more than the memory there is."""
-    logits = 3 * 4 * (batch_tokens // 2) * vocabulary  # logits, their softmax, their gradient
-    needed, there = PER_PARAMETER * parameters + logits, available_memory()
+def refuse_too_large(parameters: int, *, batch_tokens: int, width: int, blocks: int) -> None:
+    """An error where weights, gradients, optimiser and what one batch leaves for the backward pass cannot fit."""
+    kept = PER_VALUE * batch_tokens * width * blocks  # every token goes through the blocks of its side
+    needed, there = PER_PARAMETER * parameters + kept, available_memory()
     if there is not None and needed > there:
         raise ModelError(
             f"A model of {parameters:,} parameters with batches of {batch_tokens:,} tokens needs at least "
             f"{needed / 2**30:.1f} GB to train, and {there / 2**30:.1f} GB of memory are free. Take a smaller "
-            "model.size, text.vocab_size or train.batch_tokens."
+            "model.size, text.vocab_size or train.batch_tokens (more train.accumulate keeps updates as large)."
         )
 
 

@@ -86,18 +86,18 @@ def test_the_largest_batches_are_those_with_most_targets_and_the_longest_sentenc
 
 def test_what_cannot_fit_is_refused_with_numbers_and_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "available_memory", lambda: 2 << 30)
-    refuse_too_large(10_000_000, batch_tokens=4096, vocabulary=8000)
+    refuse_too_large(10_000_000, batch_tokens=4096, width=512, blocks=6)
     with pytest.raises(ModelError, match=r"at least 14\.9 GB.* 2\.0 GB of memory are free.*model\.size"):
-        refuse_too_large(1_000_000_000, batch_tokens=1024, vocabulary=10)
+        refuse_too_large(1_000_000_000, batch_tokens=1024, width=8, blocks=1)
     with pytest.raises(ModelError, match=r"train\.batch_tokens"):
-        refuse_too_large(1, batch_tokens=1_000_000, vocabulary=100_000)
+        refuse_too_large(1, batch_tokens=1_000_000, width=512, blocks=6)
 
 
 def test_where_the_system_does_not_tell_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_meminfo", lambda _: None)
     monkeypatch.setattr(plan, "_cgroup_left", lambda: None)
     assert available_memory() is None
-    refuse_too_large(10**15, batch_tokens=1024, vocabulary=10)
+    refuse_too_large(10**15, batch_tokens=1024, width=8, blocks=1)
 
 
 def test_a_container_s_limit_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,10 @@ def untrained(prepared: Prepared) -> Translator:
     if prepared.device.type == "cpu":
         with torch.device("meta"):  # shapes alone, no memory
             parameters = parameter_count(make())
-        refuse_too_large(parameters, batch_tokens=recipe.train.batch_tokens, vocabulary=vocabularies[1])
+        tokens, model = recipe.train.batch_tokens, recipe.model
+        refuse_too_large(
+            parameters, batch_tokens=tokens, width=model.d, blocks=min(model.N, model.N_decoder or model.N)
+        )
     torch.manual_seed(recipe.train.seed)
     return Translator(make().to(prepared.device), prepared.source, prepared.target, recipe)
 
