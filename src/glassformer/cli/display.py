@@ -161,7 +161,8 @@ class TrainingDisplay(StageDisplay):
 
     def on_validation(self, record: Mapping[str, Any]) -> None:
         if self.pace is not None:
-            self.pace.on_validation(record["validation_seconds"])
+            self.pace.on_validation(record["validation_seconds"], steps=record["steps"])
+            self.bar.update(self.task, total=record["steps"])
         line = validation_line(
             record,
             train_loss=self.smooth_loss,

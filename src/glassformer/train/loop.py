@@ -21,6 +21,7 @@ from glassformer.store.weights import load_weights
 from glassformer.train.distributed import Replica, share_weights, shared_checkpoint, wrap
 from glassformer.train.divergence import Show, gradients_again, ids_as_text, name_the_batch
 from glassformer.train.optimiser import Optimisers, load_optimiser, make_optimiser, optimiser_tensors, weights_to_use
+from glassformer.train.pace import steps_in
 from glassformer.train.ranks import ALONE, Ranks
 from glassformer.train.schedule import learning_rate
 from glassformer.train.settings import TrainSettings
@@ -60,6 +61,9 @@ class Progress:
     measured_by: str = ""  # and what it was made with: scores compare only with their like
     skipped: int = 0  # updates that had nothing to learn from
     metrics_bytes: int = 0  # of metrics.jsonl at this step
+    steps: int = 0  # there will be in all
+    time: float = 0.0  # seconds that steps and validations shall take in all; 0: as many as they need
+    seconds_then: float = 0.0  # `seconds` at the last validation
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Job:
     show: Show = ids_as_text
     measured_by: str = ""  # names what `validate` measures with
     ranks: Ranks = ALONE
+    time: float = 0.0  # seconds that steps and validations shall take; 0: as many as they need
 
 
 def train_loop(job: Job) -> Progress:
@@ -108,8 +113,7 @@ def train_loop(job: Job) -> Progress:
 
 def is_due(settings: TrainSettings, progress: Progress) -> bool:
     """Whether this step is to be validated and was not yet: a validation that was broken off is made again."""
-    steps = settings.steps or 0
-    on_time = progress.step % (settings.valid_every or steps) == 0 or progress.step >= steps
+    on_time = progress.step % (settings.valid_every or progress.steps) == 0 or progress.step >= progress.steps
     return on_time and progress.step > progress.measured_at
 
 
@@ -117,17 +121,18 @@ def why_stop(settings: TrainSettings, progress: Progress) -> str:
     """The reason why training is at its end, in words, or nothing."""
     if settings.patience and progress.validations_since_best >= settings.patience:
         return f"no better {settings.best_by} in {settings.patience} validations"
-    return "all steps done" if progress.step >= (settings.steps or 0) else ""
+    return "all steps done" if progress.step >= progress.steps else ""
 
 
 def restore(job: Job, optimiser: Optimisers) -> Progress:
     """The latest checkpoint's state, or a fresh start; the same on all ranks."""
     checkpoint = shared_checkpoint(job.ranks, latest(job) if job.ranks.is_writer else None)
     if checkpoint is None:
-        return Progress(measured_by=job.measured_by)
+        return Progress(measured_by=job.measured_by, steps=job.settings.steps or 0, time=job.time)
     load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
     load_optimiser(job.model, optimiser, checkpoint.optimiser)
-    return restored(checkpoint.state)
+    progress = restored(checkpoint.state)
+    return progress if progress.time else replace(progress, steps=job.settings.steps or 0)
 
 
 def latest(job: Job) -> Checkpoint | None:
@@ -169,7 +174,7 @@ def advance(
     if not size.target_tokens:
         skip(progress, epoch=size.epoch)
         return
-    report = update(job, optimiser, progress.step, [batch for _, batch in taken], size.target_tokens, replica)
+    report = update(job, optimiser, progress, [batch for _, batch in taken], size.target_tokens, replica)
     seconds = time.perf_counter() - began
     progress.step += 1
     if optimiser.average:
@@ -213,10 +218,10 @@ def skip(progress: Progress, *, epoch: int) -> None:
 
 
 def update(
-    job: Job, optimiser: Optimisers, step: int, batches: list[Batch], target_tokens: int, replica: Replica
+    job: Job, optimiser: Optimisers, progress: Progress, batches: list[Batch], target_tokens: int, replica: Replica
 ) -> StepReport:
     """Changes the weights once; if that cannot be, the batch is named and saved."""
-    settings = job.settings
+    settings, step = job.settings, progress.step
     autocast = autocast_for(job.device, settings.precision)
     full = [batch.to(job.device) if int(batch.target_lengths.sum()) else None for batch in batches]
     if not job.model.training:  # walking the whole tree at every step would cost 2 ms
@@ -228,7 +233,7 @@ def update(
             optimiser,
             full,
             loss=job.loss,
-            lr=rate(settings, step),
+            lr=rate(settings, step, steps=progress.steps),
             clip=settings.clip,
             target_tokens=target_tokens,
             autocast=autocast,
@@ -251,12 +256,12 @@ def update(
         ) from None
 
 
-def rate(settings: TrainSettings, step: int) -> float:
+def rate(settings: TrainSettings, step: int, *, steps: int) -> float:
     return learning_rate(
         step,
         peak=settings.lr,
         warmup=settings.warmup or 0,
-        steps=settings.steps or 1,
+        steps=steps,
         schedule=settings.schedule,
         decay=settings.decay,
     )
@@ -268,7 +273,7 @@ def training_record(job: Job, progress: Progress) -> dict[str, Any]:
         "step": progress.step,
         "epoch": progress.epoch,
         "train_loss": progress.window_loss / max(progress.window_tokens, 1),
-        "lr": rate(job.settings, progress.step - 1),
+        "lr": rate(job.settings, progress.step - 1, steps=progress.steps),
         "tokens_per_second": round(progress.tokens / max(progress.seconds, 1e-9)),
         **({"skipped": progress.skipped} if progress.skipped else {}),
     }
@@ -290,9 +295,10 @@ def measure(job: Job, optimiser: Optimisers, progress: Progress, stop: StopReque
         progress.best_step, progress.best_score, progress.validations_since_best = progress.step, score, 0
     else:
         progress.validations_since_best += 1
-    progress.measured_at = progress.step
     taken = time.perf_counter() - began
     progress.validating += taken
+    keep_to_time(job, progress, validation_seconds=taken)
+    progress.measured_at = progress.step
     record = {
         "step": progress.step,
         "epoch": progress.epoch,
@@ -301,10 +307,25 @@ def measure(job: Job, optimiser: Optimisers, progress: Progress, stop: StopReque
         "seconds": round(progress.seconds, 2),
         "validation_seconds": round(taken, 2),
         "elapsed_seconds": round(progress.seconds + progress.validating, 2),
+        "steps": progress.steps,
     }
     note(job, record)
     job.watcher.on_validation(record)
     return True
+
+
+def keep_to_time(job: Job, progress: Progress, *, validation_seconds: float) -> None:
+    """Where the time is given, its clock decides how many steps there will be; the writer's, for all ranks."""
+    if not progress.time or progress.step >= progress.steps:
+        return
+    recent = progress.step - progress.measured_at
+    step_seconds = (progress.seconds - progress.seconds_then) / recent
+    progress.seconds_then = progress.seconds
+    left = progress.time - progress.seconds - progress.validating
+    steps = steps_in(
+        left, step_seconds, validation_seconds=validation_seconds, valid_every=job.settings.valid_every or recent
+    )
+    progress.steps = int(job.ranks.told(progress.step + steps))
 
 
 def save(job: Job, optimiser: Optimisers, progress: Progress) -> None:

@@ -31,9 +31,9 @@ class Pace:
     def on_step(self, seconds: float) -> None:
         self.step_seconds = MEMORY * self.step_seconds + (1 - MEMORY) * seconds
 
-    def on_validation(self, seconds: float) -> None:
+    def on_validation(self, seconds: float, *, steps: int) -> None:
         """The last one counts: a model that has learnt to end its sentences is quicker than one that has not."""
-        self.validation_seconds = seconds
+        self.validation_seconds, self.steps = seconds, steps
 
     def left(self, step: int) -> float:
         """Seconds from after `step` (and its validation, if it has one) to the very end."""
@@ -42,6 +42,12 @@ class Pace:
             validations = 0
         closing = (max(0, validations) + self.closing_validations) * self.validation_seconds
         return max(0, self.steps - step) * self.step_seconds + closing
+
+
+def steps_in(seconds: float, step_seconds: float, *, validation_seconds: float, valid_every: int) -> int:
+    """How many steps fit in, with a validation after every so many and after the last."""
+    rounds, rest = divmod(max(0.0, seconds), valid_every * step_seconds + validation_seconds)
+    return int(rounds) * valid_every + max(0, int((rest - validation_seconds) / step_seconds))
 
 
 def best_words(score: float | None, step: int, *, best_by: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,43 @@ def test_it_trains_to_the_last_step_and_says_so(tmp_path: Path) -> None:
     assert (progress.step, progress.stopped) == (10, "all steps done")
     assert len(watcher.losses) == 10
     assert [record["step"] for record in watcher.records] == [2, 4, 6, 8, 10]
+
+
+class Clock:
+    """Time that passes only in steps and validations."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.step_seconds = 1.0
+
+    def perf_counter(self) -> float:
+        self.now += self.step_seconds / 2  # read at the beginning and at the end of each
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(("slower", "steps"), [(1.0, 30), (2.0, 20), (0.5, 50)])
+def test_where_the_time_is_given_the_steps_follow_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slower: float, steps: int
+) -> None:
+    """30 steps at 1 s and a validation after every 5: the machine changes its speed after 10 of them."""
+    clock = Clock()
+
+    def change(step: int) -> None:
+        clock.step_seconds = slower if step >= 10 else 1.0
+
+    monkeypatch.setattr(loop, "time", clock)
+    watcher = Listener(change)
+    job = make_job(tmp_path, [1.0] * 99, watcher, steps=30, valid_every=5)
+    progress = train_loop(replace(job, time=18.0))
+    assert progress.stopped == "all steps done"
+    assert progress.step == pytest.approx(steps, abs=2)
+    assert progress.seconds + progress.validating == pytest.approx(18.0, abs=slower)
+    assert watcher.records[-1]["step"] == watcher.records[-1]["steps"] == progress.step
+    last = [loop.rate(job.settings, step, steps=progress.steps) for step in (progress.step - 1, progress.step)]
+    assert last[1] == 0 < last[0]  # the rate has come down to nothing
 
 
 def test_the_last_step_is_measured_even_between_two_validations(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.train.pace import Pace, best_words
+from glassformer.train.pace import Pace, best_words, steps_in
 from glassformer.train.plan import Forecast
 from glassformer.train.settings import TrainSettings
 
@@ -28,8 +28,18 @@ def test_it_follows_what_happens() -> None:
     one = pace()
     for _ in range(500):
         one.on_step(4.0)
-    one.on_validation(10.0)
-    assert one.left(90) == pytest.approx(10 * 4 + 10 + 30, rel=1e-3)
+    one.on_validation(10.0, steps=110)
+    assert one.left(90) == pytest.approx(20 * 4 + 10 + 30, rel=1e-3)
+
+
+@pytest.mark.parametrize("seconds", [-3.0, 0.0, 4.0, 9.9, 30.0, 31.0, 32.5, 64.2, 1000.0])
+def test_as_many_steps_as_fit_with_their_validations(seconds: float) -> None:
+    def taken(steps: int) -> float:
+        return steps * 1.5 + -(-steps // 10) * 4.0
+
+    steps = steps_in(seconds, 1.5, validation_seconds=4.0, valid_every=10)
+    assert taken(steps) <= max(0.0, seconds)
+    assert taken(steps + 1) > seconds
 
 
 def test_nothing_known_is_nothing_left() -> None:

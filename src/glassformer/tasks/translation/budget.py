@@ -1,7 +1,7 @@
 """A time budget: what to train so that the run ends at its best when the time is over.
 
 Everything is chosen before the first step, from the size of the data and the speed of this machine, and written to
-config.toml; from then on only step numbers count.
+config.toml. A machine grows slower or faster meanwhile: at every validation the number of steps follows the clock.
 """
 
 from __future__ import annotations

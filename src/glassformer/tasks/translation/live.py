@@ -57,7 +57,7 @@ class LiveReport:
     def on_validation(self, record: Mapping[str, Any]) -> None:
         self.watcher.on_validation(record)
         if self.pace is not None:
-            self.pace.on_validation(record["validation_seconds"])
+            self.pace.on_validation(record["validation_seconds"], steps=record["steps"])
         self.write()
 
     def on_end(self, progress: Progress) -> None:
@@ -86,7 +86,7 @@ class LiveReport:
         progress, settings = self.progress, self.rehearsal.prepared.recipe.train
         return ShownProgress(
             step=progress.step,
-            steps=settings.steps or 0,
+            steps=pace.steps,
             epoch=progress.epoch + 1,
             elapsed=progress.seconds + progress.validating,
             left=pace.left(progress.step),

@@ -42,6 +42,13 @@ class Prepared:
     ranks: Ranks = ALONE
     timed: Forecast | None = None  # by a budget, which has measured it all
 
+    @property
+    def training_seconds(self) -> float:
+        """What a budget leaves for steps and validations; 0 where the number of steps is fixed."""
+        train = self.recipe.train
+        fixed = "steps" in train.model_fields_set or train.average_last
+        return 0.0 if self.timed is None or fixed else self.timed.seconds - self.timed.closing_seconds
+
 
 def prepare(
     recipe: TranslationRecipe,

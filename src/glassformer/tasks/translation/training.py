@@ -222,6 +222,7 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
         show=translator.sentences_of,
         measured_by=yardstick(prepared),
         ranks=ranks,
+        time=prepared.training_seconds,
     )
 
 
