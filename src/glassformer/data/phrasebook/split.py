@@ -228,5 +228,5 @@ def _too_few(size: int, found: int) -> str:
     return (
         f"The phrasebook found only {found:,} of {size:,} phrases that keep its promises (new sentences; each word and "
         f"construction of a test sentence at least {MINIMUM} times in training). Ask for fewer phrases, or for a "
-        "larger training part, 5,000 or more."
+        "larger training part."
     )

@@ -27,7 +27,7 @@ function scoreCard(score) {
 
 // From 0 to the end of the scale; the interval as a thick line, the value as a tick.
 function intervalBar({ value, low, high }) {
-  const end = Math.max(value, high) <= 1 ? 1 : 100;
+  const end = 100; // all of these are percentages
   const x = (v) => 4 + (clamp(v, 0, end) / end) * 292;
   const mark = (v, text, anchor) => svg("text", { x: x(v), y: 34, "text-anchor": anchor }, text);
   return svg("svg", { class: "interval", viewBox: "0 0 300 36", role: "img", "aria-label": `${low} to ${high} on a scale of 0 to ${end}` },
