@@ -319,7 +319,8 @@ def keep_to_time(job: Job, progress: Progress, *, validation_seconds: float) -> 
     if not progress.time or progress.step >= progress.steps:
         return
     recent = progress.step - progress.measured_at
-    step_seconds = (progress.seconds - progress.seconds_then) / recent
+    lately, always = (progress.seconds - progress.seconds_then) / recent, progress.seconds / progress.step
+    step_seconds = (lately + always) / 2  # a busy minute shall not decide alone
     progress.seconds_then = progress.seconds
     left = progress.time - progress.seconds - progress.validating
     steps = steps_in(
