@@ -264,14 +264,14 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "Greedy",
             r"$y_t = \arg\max_v P(v \mid y_{<t}, x)$",
-            "decode/greedy.py",
-            "logits.log_softmax(dim=-1).max(dim=-1)",
+            "decode/choosers.py",
+            "top = values.topk(n, dim=1)",
         ),
         Row(
             "Beam search",
             r"the $k$ beginnings with the highest $\sum_t \log P(y_t \mid y_{<t}, x)$",
-            "decode/beam.py",
-            "total.flatten(1).topk(width, dim=1)",
+            "decode/choosers.py",
+            'np.argsort(-total, axis=1, kind="stable")',
         ),
         Row(
             "Length normalisation",

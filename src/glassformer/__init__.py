@@ -20,18 +20,34 @@ if TYPE_CHECKING:
     from glassformer.data.phrasebook import phrasebook as phrasebook
     from glassformer.tasks.translation import load as load
     from glassformer.tasks.translation import train_translator as train_translator
+    from glassformer.tasks.translation.glossary import Glossary as Glossary
+    from glassformer.tasks.translation.requests import Lots as Lots
+    from glassformer.tasks.translation.requests import Wishes as Wishes
     from glassformer.text import Tokenizer as Tokenizer
     from glassformer.text import train_tokenizer as train_tokenizer
 
 _HOMES = {
     "load": "glassformer.tasks.translation",
     "train_translator": "glassformer.tasks.translation",
+    "Glossary": "glassformer.tasks.translation.glossary",
+    "Lots": "glassformer.tasks.translation.requests",
+    "Wishes": "glassformer.tasks.translation.requests",
     "phrasebook": "glassformer.data.phrasebook",
     "Tokenizer": "glassformer.text",
     "train_tokenizer": "glassformer.text",
 }
 
-__all__ = ["Tokenizer", "__version__", "load", "phrasebook", "train_tokenizer", "train_translator"]
+__all__ = [
+    "Glossary",
+    "Lots",
+    "Tokenizer",
+    "Wishes",
+    "__version__",
+    "load",
+    "phrasebook",
+    "train_tokenizer",
+    "train_translator",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,8 @@
     ├── TokenizerError     a tokenizer cannot be trained, read or used as asked
     ├── RunError           a run folder is missing, damaged, in use or does not fit
     ├── ModelError         a model cannot do what is asked of it (for instance: sentence too long)
-    └── RankError          processes that train together have lost each other or do not fit
+    ├── RankError          processes that train together have lost each other or do not fit
+    └── ExportError        a model cannot be exported, or an export is not what it should be
 
 The class tells code what happened, the message tells a person. The command line turns each of them into one
 line on stderr and exit code 2.
@@ -41,3 +42,7 @@ class ModelError(GlassformerError):
 
 class RankError(GlassformerError):
     """Processes that train together have lost each other or do not fit. Empty where another of them has told why."""
+
+
+class ExportError(GlassformerError):
+    """A model that cannot be exported, or an export that is not what it should be."""

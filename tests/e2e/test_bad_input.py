@@ -206,7 +206,7 @@ USING = {
         "run/model.safetensors is missing, though",
         remove("model.safetensors"),
     ),
-    "more wanted than the beam": Bad("translate run x --beam 2 --n-best 3", ("--n-best 3", "--beam 2")),
+    "more wanted than the beam": Bad("translate run x --beam 2 --n-best 3", ("3 translations", "a beam of 2")),
     "beam of 0": Bad("translate run x --beam 0", "--beam"),
     "text and file": Bad("translate run x --input toy.en", "--input"),
     "input is missing": Bad("translate run --input none.en", "none.en: no such file"),

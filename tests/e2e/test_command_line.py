@@ -142,7 +142,8 @@ def test_json_is_one_object_a_line(trained: Path, command: Command) -> None:
     outcome = command("translate", trained, *SENTENCES, "--json", "--beam", 2, "--n-best", 2)
     records = [json.loads(line) for line in outcome.lines]
     assert [record["source"] for record in records] == [s for s in SENTENCES for _ in range(2 if s else 1)]
-    assert set(records[0]) == {"source", "rank", "text", "score", "log_prob", "tokens", "finished"}
+    told = {"source", "rank", "text", "score", "log_prob", "tokens", "log_probs", "finished", "wrong", "mended"}
+    assert set(records[0]) == told
     assert records[0]["score"] >= records[1]["score"] or not records[1]["finished"]
 
 
@@ -217,7 +218,8 @@ def test_explain_shows_tokens_candidates_and_attention(trained: Path, command: C
 def test_explain_as_json_holds_every_step(trained: Path, command: Command) -> None:
     found = json.loads(command("explain", trained, "the dog eats bread.", "--json", "--top", 3).out)
     assert found["text"] == "the dog eats bread."
-    assert found["translation"] == gf.load(trained).translate("the dog eats bread.")
+    alone = gf.load(trained).candidates(["the dog eats bread."], guard=False)
+    assert found["translation"] == alone[0][0].text
     assert len(found["steps"]) == len(found["target"])
     assert all(len(step["top"]) == 3 for step in found["steps"])
     assert found["values"]
@@ -327,7 +329,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     assert translated.code == 0
     assert len(translated.lines) == 1
     note = f"Note: training of {run.path} has not finished; using its checkpoint at step {stopped_at:,}.\n"
-    assert translated.err == note
+    assert translated.err.startswith(note)
 
     going_on = command(*arguments)
     assert going_on.code == 0

@@ -25,6 +25,7 @@ from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.store.run import RunFolder
 from glassformer.tasks.translation import validation
 from glassformer.tasks.translation.material import Held
+from glassformer.tasks.translation.requests import Request
 from glassformer.tasks.translation.translator import load
 from glassformer.tasks.translation.watching import Silent
 from glassformer.train import loop, plan
@@ -130,7 +131,7 @@ def validated(run: Path, ranks: Ranks) -> dict[str, Any]:
     return {
         **found,
         "hypotheses": validation.greedy_translations(translator, held.sources, ranks),
-        "batches": len(list(translator.batches_of(rows, beam=1))),
+        "batches": len(list(Request(translator.recipe.decode, beam=1).batches_of(rows))),
     }
 
 

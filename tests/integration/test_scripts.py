@@ -347,7 +347,8 @@ def test_it_trains_translates_and_scores(script: str, kind: str, tmp_path: Path,
 
     outcome = command("translate", run, "--input", source, "--json")
     found = [json.loads(line) for line in outcome.lines]
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0
+    assert outcome.err == "" or "translations look wrong" in outcome.err  # it has hardly learnt anything
     assert [line["source"] for line in found] == [text for text, _ in pairs]
     assert all(line["text"].encode("utf-8").decode("utf-8") == line["text"] for line in found)
     translated = command("translate", run, stdin=source.read_bytes()).lines

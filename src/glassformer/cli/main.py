@@ -9,7 +9,18 @@ from io import TextIOWrapper
 import typer
 
 from glassformer import __version__
-from glassformer.cli import checking, comparing, corpora, demo, learning, running, tokens, training
+from glassformer.cli import (
+    checking,
+    comparing,
+    corpora,
+    demo,
+    exporting,
+    learning,
+    running,
+    tokens,
+    training,
+    translating,
+)
 from glassformer.errors import GlassformerError
 
 app = typer.Typer(
@@ -42,7 +53,9 @@ demo.add_to(app)
 checking.add_to(app)
 training.add_to(app)
 corpora.add_to(app)
+translating.add_to(app)
 running.add_to(app)
+exporting.add_to(app)
 comparing.add_to(app)
 learning.add_to(app)
 tokens.add_to(app)

@@ -1,44 +1,34 @@
-"""Using a run: `glassformer translate`, `evaluate` and `explain`."""
+"""Using a run: `glassformer evaluate` and `explain`."""
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer.cli.checking import two
 from glassformer.cli.outputs import check_new_file
-from glassformer.errors import DataError
+from glassformer.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from glassformer.data.settings import DataSettings
-    from glassformer.tasks.translation import Translation, Translator
+    from glassformer.decode import DecodeSettings
+    from glassformer.explain.beam_tree import BeamTree
+    from glassformer.tasks.translation import Translator
     from glassformer.tasks.translation.material import Held
 
-TRANSLATE_EXAMPLES = """
-[bold]Examples[/bold]
-
-  glassformer translate runs/en-de "I ate an apple."
-
-  glassformer translate runs/en-de --input test.en > test.out.de
-
-  cat test.en | glassformer translate runs/en-de --beam 1
-
-  glassformer translate runs/en-de "I ate an apple." --n-best 3 --json
-"""
 EVALUATE_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer evaluate runs/en-de test.en test.de
 
   glassformer evaluate runs/en-de test.tsv --json --output translations.txt
+
+  glassformer evaluate runs/en-de test.en test.de --glossary terms.tsv
+      [dim]the glossary is obeyed, and how many of its terms were said is counted[/dim]
 
   glassformer evaluate runs/first --corpus phrasebook
       [dim]the built-in corpus' own test part: combinations that training has never seen[/dim]
@@ -50,99 +40,49 @@ EXPLAIN_EXAMPLES = """
 
   glassformer explain runs/en-de "I ate an apple." --layer 2 --head 1
 
+  glassformer explain runs/en-de "I ate an apple." --tree
+      [dim]all beginnings that the beam search has followed, also those it gave up[/dim]
+
   glassformer explain runs/en-de "I ate an apple." --json | jq .steps
 """
-
-CHUNK = 512  # sentences translated before their output is written
 
 Run = Annotated[str, typer.Argument(help="A run folder, made by `glassformer train`.", metavar="RUN")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy. Default: the run's own setting.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")]
+DecodeSet = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of decode, e.g. decode.alpha=0.6. Repeatable."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command(epilog=TRANSLATE_EXAMPLES)(translate)
     app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
     app.command(epilog=EXPLAIN_EXAMPLES)(explain)
-
-
-def translate(
-    run: Run,
-    texts: Annotated[list[str] | None, typer.Argument(help="Sentences. None: lines of --input, or of stdin.")] = None,
-    input_: Annotated[Path | None, typer.Option("--input", "-i", help="A text file, one sentence a line.")] = None,
-    beam: Beam = None,
-    n_best: Annotated[int, typer.Option(min=1, help="How many translations of each sentence.")] = 1,
-    json_: Json = False,
-    device: Device = "cpu",
-) -> None:
-    """Translate sentences: arguments, a file, or stdin line by line."""
-    translator = load_noting(run, device)
-    for lines in sentence_chunks(texts, input_):
-        found = translator.candidates(lines, beam=beam, n_best=n_best)
-        for line, options in zip(lines, found, strict=True):
-            for rank, option in enumerate(options, 1):
-                typer.echo(translation_line(line, rank, option, n_best=n_best, as_json=json_))
-        sys.stdout.flush()
 
 
 def load_noting(run: str, device: str = "cpu") -> Translator:
     """Loads a run; says so on stderr when its training has not finished."""
     from glassformer.tasks.translation import load
+    from glassformer.train.machine import keep_freed_memory
 
+    keep_freed_memory()
     translator = load(run, device=device)
     if translator.origin != "finished training":
         typer.echo(f"Note: training of {run} has not finished; using its {translator.origin}.", err=True)
     return translator
 
 
-def translation_line(source: str, rank: int, option: Translation, *, n_best: int, as_json: bool) -> str:
-    if as_json:
-        fields: dict[str, Any] = {"source": source, "rank": rank, **asdict(option)}
-        return json.dumps(fields, ensure_ascii=False)
-    text = option.text.replace("\n", " ")  # one line in, one line out
-    return text if n_best == 1 else f"{rank}\t{option.score:.4f}\t{text}"
+def decode_settings(translator: Translator, assignments: list[str]) -> DecodeSettings:
+    """The run's own settings of decoding, with some changed."""
+    from glassformer.config import apply_assignments, validate
+    from glassformer.decode import DecodeSettings
 
-
-def sentence_chunks(texts: list[str] | None, path: Path | None) -> Iterator[list[str]]:
-    """The sentences, some at a time, so that output begins soon and memory stays flat."""
-    if texts and path:
-        raise DataError("Got sentences and --input; give one of them.")
-    if texts:
-        yield texts
-        return
-    for lines in stdin_blocks() if path is None else file_blocks(path):
-        for start in range(0, len(lines), CHUNK):
-            yield lines[start : start + CHUNK]
-
-
-def file_blocks(path: Path) -> Iterator[list[str]]:
-    from glassformer.data.readers.texts import texts_of
-
-    lines = texts_of(path)
-    while block := list(islice(lines, CHUNK)):
-        yield block
-
-
-def stdin_blocks() -> Iterator[list[str]]:
-    """Lines of stdin as they arrive: who writes one line and waits gets its answer. Only "\\n" ends a line."""
-    stdin = cast(io.BufferedReader, sys.stdin.buffer)
-    done, parts = 0, [b""]
-    while block := stdin.read1(1 << 16):
-        parts.append(block)
-        if b"\n" in block:
-            *lines, rest = b"".join(parts).split(b"\n")
-            yield [stdin_line(line, done + i) for i, line in enumerate(lines, 1)]
-            done, parts = done + len(lines), [rest]
-    if last := b"".join(parts):
-        yield [stdin_line(last, done + 1)]
-
-
-def stdin_line(line: bytes, number: int) -> str:
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"stdin, line {number:,}, byte {error.start + 1}: not UTF-8.") from None
+    tree: dict[str, Any] = {"decode": translator.recipe.decode.model_dump()}
+    changed = apply_assignments(tree, assignments)
+    if other := sorted(set(changed) - {"decode"}):
+        raise SettingsError(f"--set {other[0]}...: only settings of decode can be changed after training.")
+    return validate(DecodeSettings, changed["decode"], origin="--set")
 
 
 def evaluate(
@@ -158,6 +98,10 @@ def evaluate(
         str | None, typer.Option(metavar="EN,DE", help="TMX and JSON lines: the two languages.")
     ] = None,
     beam: Beam = None,
+    set_: DecodeSet = None,
+    glossary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Terms and how they must be translated.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the translations to this new file.")] = None,
     json_: Json = False,
     device: Device = "cpu",
@@ -172,11 +116,17 @@ def evaluate(
     held = evaluation_set(files or [], corpus, data)
 
     from glassformer.cli.display import counting
+    from glassformer.tasks.translation.glossary import Glossary
+    from glassformer.tasks.translation.requests import Wishes
+
+    terms, settings = None if glossary is None else Glossary.read(glossary), decode_settings(translator, set_ or [])
 
     with counting("translating") as bar:
         task = bar.add_task("", total=len(held.sources))
         advance = lambda count: bar.advance(task, count)  # noqa: E731
-        scores, hypotheses = translator.evaluate(held.sources, held.references, beam=beam, progress=advance)
+        scores, hypotheses = translator.evaluate(
+            held.sources, held.references, beam=beam, wishes=Wishes(glossary=terms), settings=settings, progress=advance
+        )
     if output is not None:
         output.write_text("".join(text.replace("\n", " ") + "\n" for text in hypotheses), encoding="utf-8")
     if json_:
@@ -211,10 +161,15 @@ def explain(
         int | None, typer.Option(min=1, help="... of this head. Neither: the most like an alignment.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show at each step.")] = 5,
+    tree: Annotated[bool, typer.Option("--tree", help="Instead: the tree of the beam search.")] = False,
     json_: Json = False,
 ) -> None:
     """See how a sentence becomes its translation: tokens, attention, the candidates at each step."""
-    explanation = load_noting(run).explain(text, beam=beam, top=top)
+    translator = load_noting(run)
+    if tree:
+        show_tree(translator.beam_tree(text, beam=beam), as_json=json_)
+        return
+    explanation = translator.explain(text, beam=beam, top=top)
     if json_:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
         return
@@ -225,3 +180,15 @@ def explain(
 
     chosen = (None if layer is None else layer - 1, None if head is None else head - 1)
     Console().print(explanation_view(explanation, layer=chosen[0], head=chosen[1]))
+
+
+def show_tree(tree: BeamTree, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(tree.to_dict(), ensure_ascii=False))
+        return
+
+    from rich.console import Console
+
+    from glassformer.explain.beam_tree import tree_view
+
+    Console().print(tree_view(tree))

@@ -1,8 +1,19 @@
-"""Decoding: greedy and beam search, for any model that speaks the protocol."""
+"""Decoding: one loop, choosers and rules, for any model that speaks the protocol."""
 
-from glassformer.decode.beam import beam_search
-from glassformer.decode.greedy import greedy
-from glassformer.decode.protocol import Generator, Hypothesis
+from glassformer.decode.choosers import Best, Sample
+from glassformer.decode.protocol import Generator, Hypothesis, by_gnmt, by_length
+from glassformer.decode.search import Task, search, steps
 from glassformer.decode.settings import DecodeSettings
 
-__all__ = ["DecodeSettings", "Generator", "Hypothesis", "beam_search", "greedy"]
+__all__ = [
+    "Best",
+    "DecodeSettings",
+    "Generator",
+    "Hypothesis",
+    "Sample",
+    "Task",
+    "by_gnmt",
+    "by_length",
+    "search",
+    "steps",
+]

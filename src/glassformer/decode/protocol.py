@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from torch import Tensor
+
+Ranked = Callable[[float, int], float]  # log-probability and length -> what hypotheses are ranked by
 
 
 class Generator(Protocol):
@@ -32,7 +34,7 @@ class Hypothesis:
 
     ids: tuple[int, ...]
     log_probs: tuple[float, ...]  # of each token, and of the end mark if it was reached
-    score: float  # what hypotheses are ranked by: the sum of log_probs over length^alpha
+    score: float  # what hypotheses are ranked by: the sum of log_probs, normalised by length; rules may lower it
     finished: bool  # False: cut at the longest length allowed
 
     @property
@@ -41,11 +43,20 @@ class Hypothesis:
         return sum(self.log_probs)
 
 
-def normalised(log_prob: float, length: int, alpha: float) -> float:
+def by_length(log_prob: float, length: int, *, alpha: float) -> float:
     """log P(y|x) / |y|^alpha: alpha 0 prefers short outputs, 1 compares the mean per token."""
     return log_prob / max(length, 1) ** alpha
 
 
-def make_hypothesis(ids: Sequence[int], log_probs: Sequence[float], *, alpha: float, finished: bool) -> Hypothesis:
-    score = normalised(sum(log_probs), len(log_probs), alpha)
-    return Hypothesis(tuple(ids), tuple(log_probs), score, finished)
+def mean_per_token(log_prob: float, length: int) -> float:
+    return by_length(log_prob, length, alpha=1.0)
+
+
+def by_gnmt(log_prob: float, length: int, *, alpha: float) -> float:
+    """log P(y|x) / ((5 + |y|) / 6)^alpha (Wu et al. 2016, equation 14, without coverage)."""
+    return log_prob / ((5 + length) / 6) ** alpha
+
+
+def make_hypothesis(ids: Sequence[int], log_probs: Sequence[float], *, ranked: Ranked, finished: bool) -> Hypothesis:
+    """Ranked by what the model alone finds."""
+    return Hypothesis(tuple(ids), tuple(log_probs), ranked(sum(log_probs), len(log_probs)), finished)

@@ -7,16 +7,17 @@ T target tokens, D = d, H = h, E = D/H, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, Protocol, cast
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any, Literal, Protocol, Self, cast
 
 import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
 from glassformer.config import Settings
+from glassformer.models.decoding_state import DecodingState
+from glassformer.models.fast_step import fast_advance
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.cache import KVCache
 from glassformer.nn.dropout import Dropout
@@ -33,6 +34,7 @@ from glassformer.nn.positions import (
     sinusoidal,
     sinusoidal_halves,
 )
+from glassformer.nn.products import forget, product_by_rows
 from glassformer.nn.taps import Tap, listen
 
 # The paper's base and big (its table 3), and smaller ones that an ordinary CPU trains in minutes.
@@ -139,9 +141,11 @@ class DecoderBlock(nn.Module):
         *,
         memory_mask: Tensor | None,
         rotation: Rotation | None,
-        cache: KVCache | None,
+        cache: KVCache | None = None,
+        causal: bool = True,
+        mask: Tensor | None = None,
     ) -> Tensor:
-        attend_self = partial(self.self_attention, causal=True, rotation=rotation, cache=cache)
+        attend_self = partial(self.self_attention, causal=causal, mask=mask, rotation=rotation, cache=cache)
         x = self.self_attention_residual(x, attend_self)
         x = self.cross_attention_residual(x, partial(self.cross_attention, keys_values=memory, mask=memory_mask))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -157,10 +161,11 @@ class Inputs(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.token, self.position, self.sum = Tap(), Tap(), Tap()
 
-    def forward(self, ids: Tensor, *, start: int = 0) -> Tensor:
+    def forward(self, ids: Tensor, *, start: int = 0, length: int | None = None) -> Tensor:
+        """Of the positions from `start` on; with a `length` of 1 all ids stand at the same one."""
         x = self.token(self.embedding(ids))  # (B, T, D)
         if self.positions is not None:
-            x = x + self.position(self.positions(ids.size(1), start=start))
+            x = x + self.position(self.positions(ids.size(1) if length is None else length, start=start))
         return self.sum(self.dropout(x))
 
 
@@ -206,6 +211,25 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(DecoderBlock(config) for _ in range(config.N_decoder or config.N))
         self.final_norm = LayerNorm(config.d) if config.norm == "pre" else nn.Identity()
 
+    @cached_property
+    def listeners(self) -> list[Mapping[int, Any]]:
+        """The hooks of every tap in here, as they come and go."""
+        return [module._forward_hooks for module in self.modules() if isinstance(module, Tap)]
+
+    @property
+    def heard(self) -> bool:
+        """Whether something listens anywhere in here."""
+        return any(self.listeners)
+
+    def advance(self, ids: Tensor, state: DecodingState) -> Tensor:
+        """The next token of each hypothesis, ids (B, k) -> hidden states (B, k, D). The caches move on."""
+        x = self.inputs(ids, start=state.length, length=1)
+        rotation = None if self.rotary is None else self.rotary(1, start=state.length)
+        mask = None if state.lineage is None else state.lineage.unsqueeze(1)  # (B, 1, k, slots)
+        for block, memory, cache in zip(self.blocks, state.memories, state.caches, strict=True):
+            x = block(x, memory, memory_mask=state.memory_mask, rotation=rotation, cache=cache, causal=False, mask=mask)
+        return self.final_norm(x)
+
     def read(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:
         """The cross-attention keys and values of every block for this memory."""
         attentions = (cast(DecoderBlock, block).cross_attention for block in self.blocks)
@@ -245,16 +269,6 @@ class PairBatch(SourceBatch, Protocol):
     def target_in(self) -> Tensor: ...
 
 
-@dataclass(frozen=True)
-class DecodingState:
-    """What a decoding step continues from. R rows (hypotheses), R a multiple of B; a sentence's rows adjoin."""
-
-    memories: list[tuple[Tensor, Tensor]]  # per block: keys and values (B, H, S, E), once per sentence
-    memory_mask: Tensor | None  # (B, 1, 1, S)
-    caches: list[KVCache]  # per block: self-attention's past, once per row
-    rows: int
-
-
 class Transformer(nn.Module):
     """Encoder, decoder and the output layer. Speaks the decoding protocol: start, step, select."""
 
@@ -272,6 +286,12 @@ class Transformer(nn.Module):
         self.memory, self.logits = Tap(), Tap()
 
     # Training: every position of the target at once (teacher forcing).
+
+    def train(self, mode: bool = True) -> Self:
+        """What decoding has prepared of the weights is forgotten when they are about to change."""
+        if mode:
+            forget(self)
+        return super().train(mode)
 
     def forward(self, batch: PairBatch) -> Tensor:
         """Logits (B, T, V) of each next target token."""
@@ -292,36 +312,31 @@ class Transformer(nn.Module):
 
     def start(self, batch: SourceBatch) -> DecodingState:
         memories, mask = self.encode(batch)
-        caches = [KVCache() for _ in memories]
-        return DecodingState(memories=memories, memory_mask=mask, caches=caches, rows=batch.source.size(0))
+        return DecodingState(memories, mask, [KVCache() for _ in memories])
 
     def step(
         self, ids: Tensor, state: DecodingState, *, want_attention: bool = False
     ) -> tuple[Tensor, DecodingState, Tensor | None]:
         """The last token of each row (R,) -> logits (R, V) of the next, the state that follows, and if wanted the
-        cross-attention (R, N, H, S). The caches inside `state` move on with it."""
+        cross-attention (R, N, H, S). `state` itself moves on."""
+        state.grow()
+        side_by_side = ids.view(state.sentences, state.width)  # (B, k)
         if want_attention:
             with listen(self.decoder, lambda name: name.endswith("cross_attention.core.pattern")) as heard:
-                hidden = self._advance(ids, state)
+                hidden = self.decoder.advance(side_by_side, state)
             layers = [heard[name][0].transpose(1, 2).flatten(0, 1) for name in sorted_by_block(heard)]  # (R, H, S)
-            return self.head(hidden), state, torch.stack(layers, dim=1)
-        return self.head(self._advance(ids, state)), state, None
-
-    def _advance(self, ids: Tensor, state: DecodingState) -> Tensor:
-        hidden = self.decoder(ids[:, None], state.memories, memory_mask=state.memory_mask, caches=state.caches)
-        return hidden.squeeze(1)  # (R, 1, D) -> (R, D)
+            attention = torch.stack(layers, dim=1)
+            hidden = hidden.flatten(0, 1)
+        elif self.decoder.heard:
+            hidden, attention = self.decoder.advance(side_by_side, state).flatten(0, 1), None
+        else:
+            hidden, attention = fast_advance(self.decoder, ids, state), None
+        state.length += 1
+        return product_by_rows(self.head, hidden), state, attention
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""
-        caches = [cache.select(rows) for cache in state.caches]
-        sentences = state.memories[0][0].size(0)
-        owner = rows // (state.rows // sentences)  # (R',) the sentence of each chosen row
-        kept = evenly_owned(owner)
-        if kept.numel() == sentences and bool((kept == torch.arange(sentences, device=kept.device)).all()):
-            return DecodingState(state.memories, state.memory_mask, caches, rows.numel())
-        memories = [(k.index_select(0, kept), v.index_select(0, kept)) for k, v in state.memories]
-        mask = None if state.memory_mask is None else state.memory_mask.index_select(0, kept)
-        return DecodingState(memories, mask, caches, rows.numel())
+        return state.select(rows)
 
 
 def source_mask(batch: SourceBatch, dtype: torch.dtype) -> Tensor | None:
@@ -335,10 +350,3 @@ def source_mask(batch: SourceBatch, dtype: torch.dtype) -> Tensor | None:
 def sorted_by_block(names: dict[str, list[Tensor]]) -> list[str]:
     """Tap names in the order of their blocks: "blocks.10..." after "blocks.9..."."""
     return sorted(names, key=lambda name: int(name.split(".")[1]))
-
-
-def evenly_owned(owner: Tensor) -> Tensor:
-    """The sentences to keep, so that row i belongs to sentence i // (rows per sentence). Where the rows are not
-    evenly many or not together, a sentence is kept once per row."""
-    sentences, counts = torch.unique_consecutive(owner, return_counts=True)
-    return sentences if bool((counts == counts[0]).all()) else owner

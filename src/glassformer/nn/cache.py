@@ -2,43 +2,74 @@
 
 from __future__ import annotations
 
-import torch
+from dataclasses import dataclass
+
 from torch import Tensor
 
 
+@dataclass
+class Store:
+    """Room for keys and values (B, G, K, E), of which the first places are used."""
+
+    keys: Tensor
+    values: Tensor
+    used: int
+
+    @property
+    def room(self) -> int:
+        return self.keys.size(2)
+
+
 class KVCache:
-    """Keys and values (R, G, K, E) of the positions seen so far; grows by doubling, so appending stays cheap."""
+    """Keys and values (B, G, K, E) of what was seen so far; grows by doubling, so appending stays cheap.
+
+    Twins share what they both hold. Only one of them can go on in the same place; the other then takes a copy.
+    """
 
     def __init__(self) -> None:
-        self.keys: Tensor | None = None
-        self.values: Tensor | None = None
+        self.store: Store | None = None
         self.length = 0
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds (R, G, T, E) at the end and returns all that is held, as views (R, G, K, E)."""
+        """Adds (B, G, T, E) at the end and returns all that is held, as views (B, G, K, E)."""
         end = self.length + k.size(2)
-        self.keys = _room(self.keys, k, self.length, end)
-        self.values = _room(self.values, v, self.length, end)
-        self.keys[:, :, self.length : end] = k
-        self.values[:, :, self.length : end] = v
-        self.length = end
-        return self.keys[:, :, :end], self.values[:, :, :end]
+        store = self.store
+        if store is None or store.used != self.length or store.room < end:
+            store = self.store = self._moved(k, v, end)
+        store.keys[:, :, self.length : end] = k
+        store.values[:, :, self.length : end] = v
+        self.length = store.used = end
+        return store.keys[:, :, :end], store.values[:, :, :end]
+
+    def _moved(self, k: Tensor, v: Tensor, end: int) -> Store:
+        """A store with more room that begins with what is held."""
+        keys, values = (x.new_empty(x.size(0), x.size(1), max(16, 2 * end), x.size(3)) for x in (k, v))
+        if self.store is not None:
+            keys[:, :, : self.length] = self.store.keys[:, :, : self.length]
+            values[:, :, : self.length] = self.store.values[:, :, : self.length]
+        return Store(keys, values, self.length)
+
+    def twin(self) -> KVCache:
+        """Another cache that holds the same."""
+        twin = KVCache()
+        twin.store, twin.length = self.store, self.length
+        return twin
 
     def select(self, rows: Tensor) -> KVCache:
-        """A new cache whose row i is this one's row rows[i]: reorders, drops or repeats hypotheses."""
+        """A new cache whose row i is this one's row rows[i]: reorders, drops or repeats."""
         chosen = KVCache()
-        if self.keys is not None and self.values is not None:
-            chosen.keys, chosen.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
         chosen.length = self.length
+        if self.store is not None:
+            keys, values = (x[:, :, : self.length].index_select(0, rows) for x in (self.store.keys, self.store.values))
+            chosen.store = Store(keys, values, self.length)
         return chosen
 
-
-def _room(held: Tensor | None, new: Tensor, length: int, end: int) -> Tensor:
-    """A buffer with at least `end` places along the key axis that starts with what is held."""
-    if held is not None and held.size(2) >= end:
-        return held
-    rows, groups, _, width = new.shape
-    buffer = torch.empty(rows, groups, max(16, 2 * end), width, dtype=new.dtype, device=new.device)
-    if held is not None:
-        buffer[:, :, :length] = held[:, :, :length]
-    return buffer
+    def pick(self, places: Tensor) -> KVCache:
+        """A new cache with some places of each row only, (B, K')."""
+        picked = KVCache()
+        picked.length = places.size(1)
+        if self.store is not None:
+            shape = (-1, self.store.keys.size(1), -1, self.store.keys.size(3))
+            index = places[:, None, :, None].expand(shape)
+            picked.store = Store(self.store.keys.gather(2, index), self.store.values.gather(2, index), picked.length)
+        return picked

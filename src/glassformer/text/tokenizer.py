@@ -18,7 +18,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 from glassformer.errors import TokenizerError
 from glassformer.text.chunks import ChunkEncoder, can_be_chunked
 from glassformer.text.graphemes import GRAPHEME
-from glassformer.text.pieces import MARK, printable
+from glassformer.text.pieces import MARK, byte_of_character, printable
 from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
 from glassformer.text.wordpiece import Merge
 
@@ -129,6 +129,29 @@ class Tokenizer:
     def id(self, token: str) -> int | None:
         """The id of an entry of the vocabulary; None if there is none."""
         return self._inner.token_to_id(token)
+
+    @cached_property
+    def surfaces(self) -> tuple[bytes, ...]:
+        """What each token adds to a text that is under way, in bytes: it may be only part of a letter."""
+        anchor = self.anchor
+        before = len(self.decode([anchor]))
+        texts = self.decode_batch([[anchor, i] for i in range(self._size)])
+        plain = [text[before:].encode() for text in texts]
+        if not self._byte_level:
+            return tuple(plain)
+        table = byte_of_character()
+        tokens = [self.token(i) for i in range(self._size)]
+        return tuple(
+            bytes(table[c] for c in token) if known and all(c in table for c in token) else known
+            for token, known in zip(tokens, plain, strict=True)
+        )
+
+    @cached_property
+    def anchor(self) -> int:
+        """A token that is a word, or a letter, of its own: other texts can be written after it."""
+        words = self.decode_batch([[i] for i in range(self._size)])
+        whole = (i for i, word in enumerate(words) if word.strip().isalnum() and self.encode(word.strip()) == [i])
+        return next(whole, 0)
 
     def pieces(self, text: str) -> list[str]:
         """The pieces of a text as a reader should see them, one per id; a space is shown as ▁."""

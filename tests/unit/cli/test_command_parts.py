@@ -10,13 +10,14 @@ import pytest
 
 from glassformer.cli.outputs import check_new_file
 from glassformer.cli.recipes import recipe_named, shipped_recipes
-from glassformer.cli.running import evaluation_set, sentence_chunks, stdin_blocks, translation_line
+from glassformer.cli.running import evaluation_set
+from glassformer.cli.translating import sentence_chunks, stdin_blocks, translation_line
 from glassformer.config import validate
 from glassformer.data.settings import DataSettings
 from glassformer.errors import DataError, SettingsError
 from glassformer.tasks.translation import Translation, TranslationRecipe
 
-OPTION = Translation("zwei\nZeilen", -0.5, -1.0, ("zwei", "Zeilen"), True)
+OPTION = Translation("zwei\nZeilen", -0.5, -1.0, ("zwei", "Zeilen"), (-0.5, -0.5), finished=True)
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
@@ -53,9 +54,9 @@ def test_sentences_given_as_arguments_are_one_chunk() -> None:
 
 
 def test_a_translation_is_one_line_whatever_is_in_it() -> None:
-    assert translation_line("x", 1, OPTION, n_best=1, as_json=False) == "zwei Zeilen"
-    assert translation_line("x", 2, OPTION, n_best=3, as_json=False) == "2\t-0.5000\tzwei Zeilen"
-    assert "\n" not in translation_line("x", 1, OPTION, n_best=1, as_json=True)
+    assert translation_line("x", 1, OPTION, None, n_best=1, as_json=False) == "zwei Zeilen"
+    assert translation_line("x", 2, OPTION, None, n_best=3, as_json=False) == "2\t-0.5000\tzwei Zeilen"
+    assert "\n" not in translation_line("x", 1, OPTION, None, n_best=1, as_json=True)
 
 
 def test_an_output_must_be_a_new_file_in_a_folder_that_is_there(tmp_path: Path) -> None:

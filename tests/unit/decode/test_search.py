@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.decode import Hypothesis, beam_search, greedy
+from glassformer.decode import Best, Hypothesis, Task, by_gnmt, by_length, search
 from glassformer.models.transformer import Transformer, TransformerConfig
 
 BOS, EOS = 0, 1
@@ -60,6 +63,50 @@ def starts(count: int) -> Tensor:
     return torch.randn(count, 7, dtype=torch.float64)
 
 
+def beam_search(
+    model: Any,
+    batch: Any,
+    *,
+    width: int,
+    bos: int,
+    eos: int,
+    limits: Tensor,
+    alpha: float = 1.0,
+    n_best: int = 1,
+    normaliser: Callable[..., float] = by_length,
+) -> list[list[Hypothesis]]:
+    task = Task(
+        model=model,
+        batch=batch,
+        limits=limits.numpy(),
+        bos=bos,
+        eos=eos,
+        device=limits.device,
+        chooser=Best(width),
+        ranked=partial(normaliser, alpha=alpha),
+        n_best=n_best,
+    )
+    return search(task)
+
+
+@torch.no_grad()
+def greedy(model: TinyGRU, start: Tensor, *, bos: int, eos: int, limits: Tensor) -> list[Hypothesis]:
+    """Token by token, one sentence at a time: as simple as it can be said."""
+    found = []
+    for b, limit in enumerate(limits.tolist()):
+        state, ids, chances = start[b : b + 1], [bos], []
+        while len(ids) <= limit and (len(ids) == 1 or ids[-1] != eos):
+            logits, state, _ = model.step(torch.tensor(ids[-1:]), state)
+            best = logits.log_softmax(-1)[0].max(dim=0)
+            ids, chances = [*ids, int(best.indices)], [*chances, float(best.values)]
+        finished = ids[-1] == eos and len(ids) > 1
+        said = ids[1:-1] if finished else ids[1:]
+        found.append(
+            Hypothesis(tuple(said), tuple(chances), by_length(sum(chances), len(chances), alpha=1.0), finished)
+        )
+    return found
+
+
 def limits(count: int, length: int) -> Tensor:
     return torch.full((count,), length)
 
@@ -74,14 +121,14 @@ def log_probs_of(model: TinyGRU, start: Tensor, ids: tuple[int, ...]) -> list[fl
 
 
 def exhaustive(
-    model: TinyGRU, start: Tensor, vocabulary: int, limit: int, alpha: float
+    model: TinyGRU, start: Tensor, vocabulary: int, limit: int, divisor: Callable[[int], float]
 ) -> list[tuple[float, tuple[int, ...]]]:
     words = [i for i in range(vocabulary) if i != EOS]
     ended = []
     for length in range(limit):
         for ids in itertools.product(words, repeat=length):
             log_probs = log_probs_of(model, start, (*ids, EOS))
-            ended.append((sum(log_probs) / len(log_probs) ** alpha, ids))
+            ended.append((sum(log_probs) / divisor(len(log_probs)), ids))
     return sorted(ended, reverse=True)
 
 
@@ -90,7 +137,19 @@ def test_a_beam_as_wide_as_all_outputs_is_exhaustive_search(alpha: float) -> Non
     model, start = TinyGRU(4), starts(2)
     found = beam_search(model, start, width=130, n_best=5, bos=BOS, eos=EOS, limits=limits(2, 4), alpha=alpha)
     for b in range(2):
-        truth = exhaustive(model, start[b], 4, 4, alpha)[:5]
+        truth = exhaustive(model, start[b], 4, 4, lambda length: length**alpha)[:5]
+        assert [h.ids for h in found[b]] == [ids for _, ids in truth]
+        assert [h.score for h in found[b]] == pytest.approx([score for score, _ in truth], abs=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
+def test_so_it_is_with_gnmt_normalisation(alpha: float) -> None:
+    model, start = TinyGRU(4), starts(2)
+    found = beam_search(
+        model, start, width=130, n_best=5, bos=BOS, eos=EOS, limits=limits(2, 4), alpha=alpha, normaliser=by_gnmt
+    )
+    for b in range(2):
+        truth = exhaustive(model, start[b], 4, 4, lambda length: ((5 + length) / 6) ** alpha)[:5]
         assert [h.ids for h in found[b]] == [ids for _, ids in truth]
         assert [h.score for h in found[b]] == pytest.approx([score for score, _ in truth], abs=1e-10)
 
@@ -117,6 +176,22 @@ def test_a_batch_gives_what_each_sentence_gives_alone(width: int) -> None:
         assert [h.score for h in together[i]] == pytest.approx([h.score for h in single], abs=1e-10)
 
 
+@pytest.mark.parametrize("width", [1, 5])
+def test_in_single_precision_a_batch_differs_only_where_two_tokens_are_as_likely(width: int) -> None:
+    """32 sentences together and one by one: the same tokens, or a tie below 1e-4; ties are counted."""
+    model, batch, ends = transformer().float(), sentences(32), limits(32, 12)
+    together = beam_search(model, batch, width=width, bos=BOS, eos=EOS, limits=ends)
+    ties = 0
+    for i in range(32):
+        length = int(batch.source_lengths[i])
+        alone = SimpleNamespace(source=batch.source[i : i + 1, :length], source_lengths=torch.tensor([length]))
+        (single,) = beam_search(model, alone, width=width, bos=BOS, eos=EOS, limits=ends[i : i + 1])
+        if single[0].ids != together[i][0].ids:
+            ties += 1
+            assert single[0].score == pytest.approx(together[i][0].score, abs=1e-4)
+    assert ties <= 1
+
+
 def test_log_probs_are_those_of_the_model() -> None:
     model, start = TinyGRU(7), starts(3)
     for b, found in enumerate(beam_search(model, start, width=4, n_best=4, bos=BOS, eos=EOS, limits=limits(3, 8))):
@@ -132,12 +207,14 @@ def test_n_best_is_sorted_and_distinct() -> None:
         assert len({h.ids for h in found}) == len(found)
 
 
-def test_early_stopping_changes_no_result() -> None:
+@pytest.mark.parametrize("normaliser", [by_length, by_gnmt])
+def test_early_stopping_changes_no_result(normaliser: Callable[..., float]) -> None:
     """The n best of a search that may stop early are the first n of one that must fill all its hypotheses."""
+    given = {"width": 5, "bos": BOS, "eos": EOS, "limits": limits(6, 7), "normaliser": normaliser}
     for seed in range(8):
         model, start = TinyGRU(6, seed=seed), starts(6)
-        few = beam_search(model, start, width=5, n_best=2, bos=BOS, eos=EOS, limits=limits(6, 7))
-        full = beam_search(model, start, width=5, n_best=5, bos=BOS, eos=EOS, limits=limits(6, 7))
+        few = beam_search(model, start, n_best=2, **given)
+        full = beam_search(model, start, n_best=5, **given)
         finished = [[h.ids for h in found if h.finished][:2] for found in full]
         assert [[h.ids for h in found if h.finished][:2] for found in few] == finished
 

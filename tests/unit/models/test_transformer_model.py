@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from glassformer.config import Settings, validate
 from glassformer.errors import ModelError, SettingsError
-from glassformer.models.transformer import (
-    SIZES,
-    DecodingState,
-    Transformer,
-    TransformerConfig,
-    evenly_owned,
-    sorted_by_block,
-    source_mask,
-)
+from glassformer.models import decoding_state
+from glassformer.models.decoding_state import DecodingState, evenly_owned
+from glassformer.models.transformer import SIZES, Transformer, TransformerConfig, sorted_by_block, source_mask
 from glassformer.nn.cache import KVCache
 from glassformer.nn.taps import Tap, listen
 
@@ -72,6 +68,51 @@ def test_step_by_step_equals_all_at_once(positions: str, norm: str) -> None:
         logits, state, attention = model.step(batch.target_in[:, t], state)
         close(logits, expected[:, t])
         assert attention is None
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-halves", "learned", "rotary"])
+def test_the_quick_step_is_the_plain_one(positions: str, norm: str, activation: str) -> None:
+    """What decoding runs when nobody listens, against the modules themselves, through reordered beams."""
+    torch.manual_seed(2)
+    config = TransformerConfig(
+        size="nano", d=12, h=3, d_ff=20, positions=positions, norm=norm, activation=activation, output_bias=True
+    )
+    model = Transformer(config, source_vocabulary=11, target_vocabulary=11).double().eval()
+    batch = SimpleNamespace(source=torch.randint(3, 11, (2, 5)), source_lengths=torch.tensor([5, 3]))
+    quick, plain = model.start(batch), model.start(batch)
+    for rows in ([0, 0, 0, 1, 1, 1], [2, 0, 0, 3, 4, 4], [1, 1, 2, 5, 3, 3], [3, 4, 5]):
+        ids = torch.randint(0, 11, (quick.rows,))
+        logits, quick, _ = model.step(ids, quick)
+        with listen(model.decoder, lambda name: name.endswith("pattern")):
+            expected, plain, _ = model.step(ids, plain)
+        torch.testing.assert_close(logits, expected, rtol=0, atol=1e-12)
+        quick, plain = (model.select(state, torch.tensor(rows)) for state in (quick, plain))
+
+
+def test_slots_that_nobody_needs_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(2)
+    config = TransformerConfig(size="nano", d=12, h=3, d_ff=20)
+    model = Transformer(config, source_vocabulary=11, target_vocabulary=11).double().eval()
+    batch = SimpleNamespace(source=torch.randint(3, 11, (2, 5)), source_lengths=torch.tensor([5, 3]))
+
+    def run() -> tuple[list[torch.Tensor], int]:
+        random = np.random.default_rng(3)
+        state, found = model.select(model.start(batch), torch.tensor([0, 0, 0, 1, 1, 1])), []
+        for _ in range(30):
+            logits, state, _ = model.step(torch.as_tensor(random.integers(0, 11, 6)), state)
+            found.append(logits)
+            rows = np.concatenate([random.integers(0, 3, 3), 3 + random.integers(0, 3, 3)])
+            state = model.select(state, torch.as_tensor(rows))
+        return found, state.caches[0].length
+
+    kept, all_slots = run()
+    monkeypatch.setattr(decoding_state, "WORTH_CLEARING", 12)
+    cleared, fewer = run()
+    assert fewer < all_slots == 90
+    for one, other in zip(kept, cleared, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
 @pytest.mark.usefixtures("double")

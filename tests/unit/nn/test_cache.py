@@ -29,8 +29,8 @@ def test_a_cache_grows_rarely() -> None:
     cache, homes = KVCache(), set()
     for k, v in pieces(*(1,) * 200):
         cache.append(k, v)
-        assert cache.keys is not None
-        homes.add(cache.keys.data_ptr())
+        assert cache.store is not None
+        homes.add(cache.store.keys.data_ptr())
     assert len(homes) <= 5
 
 
@@ -58,3 +58,18 @@ def test_an_empty_cache_can_be_selected_from() -> None:
 def test_a_cache_keeps_the_number_type() -> None:
     k = torch.randn(1, 1, 2, 3, dtype=torch.bfloat16)
     assert KVCache().append(k, k)[0].dtype == torch.bfloat16
+
+
+def test_twins_share_until_they_part() -> None:
+    """The one that goes on first stays in its place; the other takes a copy, and neither sees the other's."""
+    cache, ((k, v), (next_k, next_v), (other_k, other_v)) = KVCache(), pieces(7, 1, 2)
+    cache.append(k, v)
+    twin = cache.twin()
+    assert twin.store is cache.store
+    first = cache.append(next_k, next_v)
+    second = twin.append(other_k, other_v)
+    assert torch.equal(first[0], torch.cat([k, next_k], dim=2))
+    assert torch.equal(second[0], torch.cat([k, other_k], dim=2))
+    assert torch.equal(second[1], torch.cat([v, other_v], dim=2))
+    assert torch.equal(cache.append(other_k, other_v)[1], torch.cat([v, next_v, other_v], dim=2))
+    assert (cache.length, twin.length) == (10, 9)

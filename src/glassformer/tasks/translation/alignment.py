@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,10 +55,10 @@ def head_links(translator: Translator, phrase: Phrase, attention: Attention) -> 
     return [[word_links(pattern, source, target) for pattern in layer] for layer in attention]
 
 
-def piece_words(tokenizer: Tokenizer, text: str) -> list[int | None]:
+def piece_words(tokenizer: Tokenizer, text: str, split: Callable[[str], Sequence[str]] = words) -> list[int | None]:
     """The word of each piece of `text`; the end mark belongs to none."""
     text = tokenizer.normalize(text)
-    return [*words_of_pieces(tokenizer.offsets(text), spans_of_words(text, words(text))), None]
+    return [*words_of_pieces(tokenizer.offsets(text), spans_of_words(text, split(text))), None]
 
 
 def piece_links(translator: Translator, phrase: Phrase) -> tuple[tuple[int, int], ...]:
@@ -68,16 +68,46 @@ def piece_links(translator: Translator, phrase: Phrase) -> tuple[tuple[int, int]
     return tuple((s, t) for s, v in enumerate(source) for t, w in enumerate(target) if (v, w) in phrase.sure)
 
 
-@torch.inference_mode()
+# Of any sentences
+
+
+def align(translator: Translator, sources: Sequence[str], translations: Sequence[str]) -> list[Links]:
+    """Which source word each word of a translation comes from, by the mean of all heads; words stand between spaces."""
+    sources, translations = [text.strip() for text in sources], [text.strip() for text in translations]
+    filled = [i for i, (s, t) in enumerate(zip(sources, translations, strict=True)) if s and t]
+    found = [Links()] * len(sources)
+    if not filled:
+        return found
+    for place, attention in each_attention(translator, [sources[i] for i in filled], [translations[i] for i in filled]):
+        i = filled[place]
+        source = piece_words(translator.source, sources[i], str.split)
+        target = piece_words(translator.target, translations[i], str.split)
+        found[i] = word_links(attention.mean(axis=(0, 1)), source, target)
+    return found
+
+
+def as_text(links: Links) -> str:
+    """`0-0 1-2`: source word, target word, counted from 0."""
+    return " ".join(f"{source}-{target}" for source, target in sorted(links))
+
+
 def cross_attentions(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
     """For each given pair the cross-attention of all heads, (N, H, T, S), padding cut off; T and S include </s>."""
+    found = dict(each_attention(translator, sources, targets))
+    return [found[i] for i in range(len(sources))]
+
+
+@torch.inference_mode()
+def each_attention(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str]
+) -> Iterator[tuple[int, Attention]]:
+    """The same, one after the other as they come, each with its place."""
     pairs = EncodedPairs(
         Ragged.of(translator.source.encode_batch(sources)),
         Ragged.of(translator.target.encode_batch(targets)),
         translator.source_marks,
         translator.target_marks,
     )
-    results: list[Attention] = [np.empty(0)] * len(pairs)
     decoder = translator.model.eval().decoder
     for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
         batch = pairs.batch(index).to(translator.device)
@@ -85,5 +115,4 @@ def cross_attentions(translator: Translator, sources: Sequence[str], targets: Se
             translator.model.hidden(batch)
         patterns = torch.stack([values[0] for values in heard.values()], dim=1).cpu().numpy()  # (B, N, H, T, S)
         for row, (i, (s, t)) in enumerate(zip(index, pairs.lengths[index], strict=True)):
-            results[i] = patterns[row, :, :, :t, :s]
-    return results
+            yield int(i), patterns[row, :, :, :t, :s]

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
 import numpy as np
 import torch
 
-from glassformer.data.batches import Batch, EncodedPairs, Marks, Ragged, source_batch
-from glassformer.decode import Hypothesis, beam_search, greedy
-from glassformer.errors import DataError, RunError, SettingsError
+from glassformer.data.batches import Batch, EncodedPairs, Index, Marks, Ragged, source_batch
+from glassformer.decode import DecodeSettings, Hypothesis, Task, search, steps
+from glassformer.decode.rows import Ended
+from glassformer.decode.tree import Tree
+from glassformer.errors import DataError, RunError
 from glassformer.evaluate.score import Score
 from glassformer.evaluate.translation import corpus_scores
+from glassformer.explain.beam_tree import BeamTree, beginnings_of
 from glassformer.explain.trace import Explanation, explain_pass
 from glassformer.models.transformer import Transformer
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
+from glassformer.tasks.translation.guard import MARKS, what_is_wrong
 from glassformer.tasks.translation.material import target_language
+from glassformer.tasks.translation.placeholders import kept
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
+from glassformer.tasks.translation.requests import (
+    NO_WISHES,
+    Request,
+    Sentences,
+    Wishes,
+    chooser_for,
+    rules_for,
+)
+from glassformer.tasks.translation.spelling import Speller
 from glassformer.text import Tokenizer
 from glassformer.train.machine import choose_device
 
@@ -32,10 +47,16 @@ class Translation:
     """One translation and how likely the model finds it."""
 
     text: str
-    score: float  # log-probability over length^alpha: what candidates are ranked by
+    score: float  # what candidates are ranked by: log-probability, normalised by length; rules may have lowered it
     log_prob: float
     tokens: tuple[str, ...]
+    log_probs: tuple[float, ...]  # of each token, and of the end mark if it was reached
     finished: bool  # False: cut at the longest length allowed
+    wrong: str = ""  # what the guard found: empty, loops, copied, placeholders or cut
+    mended: bool = False  # then this is from a second, more careful search, and sound
+
+
+BLANK = Translation("", 0.0, 0.0, (), (), finished=True)
 
 
 class Translator:
@@ -49,6 +70,7 @@ class Translator:
         self.source_marks, self.target_marks = marks_of(source), marks_of(target)
         self.recipe = recipe
         self.origin = origin  # where the weights come from, in words
+        self.speller = Speller(target, eos=self.target_marks.eos)
 
     def with_model(self, model: Transformer) -> Translator:
         """The same with other weights."""
@@ -85,56 +107,114 @@ class Translator:
         *,
         beam: int | None = None,
         n_best: int = 1,
+        wishes: Wishes = NO_WISHES,
+        settings: DecodeSettings | None = None,
+        guard: bool = True,
+        first_number: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> list[list[Translation]]:
         """The n best translations of each text, best first; a blank text has the empty translation.
 
-        `progress` is told how many more texts are done.
+        With `wishes.lots` they are n samples instead; those of a text depend on the seed and on its number, counted
+        from `first_number`. The guard looks for translations that have gone wrong, and translates those again more
+        carefully. `settings` are the run's own if not given. `progress` is told how many more texts are done.
         """
         texts = [texts] if isinstance(texts, str) else texts
-        beam = self._beam(beam, n_best)
-        rows = self.source.encode_batch([text.strip() for text in texts])
-        results = [[Translation("", 0.0, 0.0, (), True)] for _ in texts]
-        for index in self.batches_of(rows, beam=beam):
-            found = self._search([rows[i] for i in index], beam, n_best)
-            for i, hypotheses in zip(index, found, strict=True):
-                results[i] = [self._translation(hypothesis) for hypothesis in hypotheses]
+        request = Request(settings or self.recipe.decode, beam=beam, n_best=n_best, wishes=wishes)
+        asked = self.sentences(texts, request, first_number=first_number)
+        results = [[BLANK] for _ in texts]
+        for index in request.batches_of(asked.rows, [bool(own) for own in asked.terms]):
+            for i, options in zip(index, self.translated(asked.some(index), request, guard=guard), strict=True):
+                results[i] = options
             if progress is not None:
                 progress(len(index))
         return results
 
-    def _beam(self, beam: int | None, n_best: int) -> int:
-        if beam is not None and beam < n_best:
-            raise SettingsError(f"--n-best {n_best} needs a beam at least as wide; got --beam {beam}.")
-        return max(self.recipe.decode.beam if beam is None else beam, n_best)
+    def sentences(self, texts: Sequence[str], request: Request, *, first_number: int = 0) -> Sentences:
+        rows = self.source.encode_batch([text.strip() for text in texts])
+        terms = [request.wishes.terms_for(text, self.speller) for text in texts]
+        return Sentences(texts, rows, range(first_number, first_number + len(texts)), terms)
 
-    def batches_of(self, rows: Sequence[Sequence[int]], *, beam: int) -> Iterator[list[int]]:
-        """The indices of the rows with text in them, alike in length together, by a budget of tokens."""
-        order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: -len(rows[i]))
-        while order:
-            size = max(1, self.recipe.decode.batch_tokens // (beam * (len(rows[order[0]]) + 1)))
-            yield order[:size]
-            order = order[size:]
+    def translated(self, batch: Sentences, request: Request, *, guard: bool) -> list[list[Translation]]:
+        """One batch. What the guard finds wrong is translated again, and is flagged if that did not help."""
+        found = [[self._translation(h) for h in options] for options in search(self.task(batch, request))]
+        if not guard:
+            return found
+        judged = [
+            [replace(one, wrong=self._wrong(batch, i, one, request)) for one in own] for i, own in enumerate(found)
+        ]
+        if request.wishes.lots:  # what was drawn stays
+            return judged
+        again = [i for i, options in enumerate(judged) if options[0].wrong]
+        careful = request.careful()
+        for index in careful.batches_of([batch.rows[i] for i in again], [bool(batch.terms[i]) for i in again]):
+            places = [again[i] for i in index]
+            for i, options in zip(places, self.translated(batch.some(places), careful, guard=False), strict=True):
+                judged[i] = self._mended(batch, i, judged[i], options, request)
+        return judged
 
-    def _search(self, rows: Sequence[Sequence[int]], beam: int, n_best: int) -> list[list[Hypothesis]]:
-        settings, marks = self.recipe.decode, self.target_marks
-        batch = source_batch(rows, self.source_marks).to(self.device)
-        limits = (batch.source_lengths * settings.max_ratio + settings.max_extra).long()
-        if self.longest is not None:
-            limits = limits.clamp(max=self.longest)
-        self.model.eval()
-        if beam == 1:
-            found = greedy(self.model, batch, bos=marks.bos, eos=marks.eos, limits=limits, alpha=settings.alpha)
-            return [[hypothesis] for hypothesis in found]
-        return beam_search(
-            self.model,
-            batch,
-            width=beam,
-            n_best=n_best,
+    def _mended(
+        self, batch: Sentences, i: int, found: list[Translation], again: list[Translation], request: Request
+    ) -> list[Translation]:
+        """The sound ones of both searches, the second's marked as such, and behind them what is not."""
+        known = {one.tokens for one in found}
+        new = [
+            replace(one, wrong=found[0].wrong, mended=True)
+            for one in again
+            if one.tokens not in known and not self._wrong(batch, i, one, request)
+        ]
+        sound = sorted([*(one for one in found if not one.wrong), *new], key=lambda one: -one.score)
+        return [*sound, *(one for one in found if one.wrong)][: request.n_best]
+
+    def _wrong(self, batch: Sentences, i: int, translation: Translation, request: Request) -> str:
+        wrong = what_is_wrong(
+            batch.texts[i], batch.rows[i], translation.text, translation.tokens, finished=translation.finished
+        )
+        if not wrong and request.wishes.keep_placeholders and not kept(batch.texts[i], translation.text):
+            return MARKS
+        return wrong
+
+    def stream(self, text: str, *, wishes: Wishes = NO_WISHES) -> Iterator[str]:
+        """The translation as it comes into being: the whole text so far, after every token. Greedy, or by lot.
+
+        What must be said needs a search: then the best beginning so far is shown, and the last text is the result.
+        """
+        request = Request(self.recipe.decode, beam=1, wishes=wishes)
+        asked = self.sentences([text], request)
+        if not asked.rows[0]:
+            return
+        ended = [Ended()]
+        for rows in steps(self.task(asked, request), ended):
+            said = rows.tokens[0, 0].tolist()
+            yield self.target.decode([token for token in said if token != self.target_marks.eos])
+        yield self.target.decode(ended[0].best(1)[0].ids)
+
+    def search_ids(
+        self, rows: Sequence[Sequence[int]], *, beam: int | None = None, n_best: int = 1
+    ) -> list[list[Hypothesis]]:
+        """The n best translations of one batch of source ids, none of them empty."""
+        return search(self.task(Sentences.of_ids(rows), Request(self.recipe.decode, beam=beam, n_best=n_best)))
+
+    def task(self, batch: Sentences, request: Request, *, limits: Index | None = None) -> Task:
+        """The search for the translations of one batch."""
+        marks, speller = self.target_marks, self.speller
+        begin = request.wishes.begin.strip()
+        prefix = speller.ids(begin) if begin else []
+        if limits is None:
+            limits = request.limits(batch, len(prefix), self.longest)
+        if self.model.training:  # walking the whole tree takes longer than a step
+            self.model.eval()
+        return Task(
+            model=self.model,
+            batch=source_batch(batch.rows, self.source_marks).to(self.device),
+            limits=limits,
             bos=marks.bos,
             eos=marks.eos,
-            limits=limits,
-            alpha=settings.alpha,
+            device=self.device,
+            chooser=chooser_for(request, batch, limits=limits, prefix=len(prefix), speller=speller),
+            rules=list(rules_for(request, batch, prefix, speller)),
+            ranked=request.settings.ranked,
+            n_best=request.n_best,
         )
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
@@ -143,6 +223,7 @@ class Translator:
             score=hypothesis.score,
             log_prob=hypothesis.log_prob,
             tokens=tuple(self.target.pieces_of(hypothesis.ids)),
+            log_probs=hypothesis.log_probs,
             finished=hypothesis.finished,
         )
 
@@ -161,20 +242,50 @@ class Translator:
         references: Sequence[Sequence[str]],
         *,
         beam: int | None = None,
+        wishes: Wishes = NO_WISHES,
+        settings: DecodeSettings | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[list[Score], list[str]]:
-        """BLEU, chrF and exact match with their intervals, and the translations themselves."""
-        hypotheses = [options[0].text for options in self.candidates(sources, beam=beam, progress=progress)]
-        return corpus_scores(hypotheses, references, language=self.target_language), hypotheses
+        """BLEU, chrF and exact match with their intervals, and the translations themselves.
+
+        With a glossary also the share of its terms that were said.
+        """
+        found = self.candidates(sources, beam=beam, wishes=wishes, settings=settings, progress=progress)
+        hypotheses = [options[0].text for options in found]
+        scores = corpus_scores(hypotheses, references, language=self.target_language)
+        terms = wishes.glossary.hit_rate(sources, hypotheses, self.target.normalize) if wishes.glossary else None
+        return [*scores, *([] if terms is None else [terms])], hypotheses
 
     def explain(self, text: str, *, beam: int | None = None, top: int = 5) -> Explanation:
         """Everything on the way from this text to its translation: the real numbers, read at the taps."""
+        row = self._row_to_explain(text)
+        hypothesis = self.search_ids([row], beam=beam)[0][0]
+        end = (self.target_marks.eos,) if hypothesis.finished else ()
+        return self._explain_ids(text, row, (*hypothesis.ids, *end), top)
+
+    def _row_to_explain(self, text: str) -> list[int]:
         row = self.source.encode(text.strip())
         if not row:
             raise DataError("Nothing to explain: the text is blank.")
-        hypothesis = self._search([row], self._beam(beam, 1), 1)[0][0]
-        end = (self.target_marks.eos,) if hypothesis.finished else ()
-        return self._explain_ids(text, row, (*hypothesis.ids, *end), top)
+        return row
+
+    def beam_tree(self, text: str, *, beam: int | None = None) -> BeamTree:
+        """Every beginning that the search for this text's translation has followed."""
+        request, tree = Request(self.recipe.decode, beam=beam), Tree()
+        task = replace(self.task(Sentences.of_ids([self._row_to_explain(text)]), request), watcher=tree)
+        best, nodes, eos = search(task)[0][0], tree.nodes.get(0, [])[1:], task.eos
+        return BeamTree(
+            text=text,
+            translation=self.target.decode(best.ids),
+            beam=request.width,
+            beginnings=beginnings_of(
+                nodes,
+                self.target.pieces_of([node.token for node in nodes]),
+                [math.exp(node.log_prob) for node in nodes],
+                eos=eos,
+                best=(*best.ids, *((eos,) if best.finished else ())),
+            ),
+        )
 
     def explain_pair(self, text: str, translation: str, *, top: int = 5) -> Explanation:
         """The same for a translation that is given, not found: how the model would have come to it."""

@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches, source_batch
-from glassformer.decode import greedy
+from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
+from glassformer.decode import search
 from glassformer.errors import DataError
 from glassformer.evaluate.translation import bleu_and_chrf
 from glassformer.tasks.translation.material import Held
+from glassformer.tasks.translation.requests import Request, Sentences
 from glassformer.tasks.translation.translator import Translator, marks_of
 from glassformer.tasks.translation.watching import TrainingWatcher
 from glassformer.text import Tokenizer
@@ -75,14 +76,23 @@ def validate_translator(
 def greedy_translations(translator: Translator, sources: Sequence[str], ranks: Ranks = ALONE) -> list[str]:
     """The translation of each text by greedy search, batch by batch, each on one rank."""
     rows = translator.source.encode_batch([text.strip() for text in sources])
-    batches = list(translator.batches_of(rows, beam=1))
-    own = [translator.translate([sources[i] for i in index], beam=1) for index in ranks.own(batches)]
+    request = Request(translator.recipe.decode, beam=1)
+    batches = list(request.batches_of(rows))
+    own = [greedy_texts(translator, request, rows, index) for index in ranks.own(batches)]
     found = {
         i: text
         for index, texts in zip(batches, ranks.united(own), strict=True)
         for i, text in zip(index, texts, strict=True)
     }
     return [found.get(i, "") for i in range(len(sources))]  # a blank text is in no batch
+
+
+def greedy_texts(
+    translator: Translator, request: Request, rows: Sequence[Sequence[int]], index: Sequence[int]
+) -> list[str]:
+    """Of one batch, as they come: what has gone wrong shall count."""
+    batch = Sentences.of_ids([rows[i] for i in index])
+    return [options[0].text for options in translator.translated(batch, request, guard=False)]
 
 
 def watched_places(sample: Held) -> list[int]:
@@ -108,9 +118,8 @@ def held_loss(translator: Translator, pairs: EncodedPairs, ranks: Ranks = ALONE)
 def rehearse_validation(translator: Translator, pairs: EncodedPairs, sentences: int) -> None:
     """The work of one validation by a model that is not trained yet: it writes as much as the references have."""
     held_loss(translator, pairs)
-    marks = translator.target_marks
     rows = [pairs.sources[i].tolist() for i in range(min(sentences, len(pairs)))]
-    for index in translator.batches_of(rows, beam=1):
-        batch = source_batch([rows[i] for i in index], translator.source_marks).to(translator.device)
-        limits = torch.as_tensor(pairs.lengths[index, 1], device=translator.device)
-        greedy(translator.model, batch, bos=marks.bos, eos=marks.eos, limits=limits)
+    request = Request(translator.recipe.decode, beam=1)
+    for index in request.batches_of(rows):
+        batch = Sentences.of_ids([rows[i] for i in index])
+        search(translator.task(batch, request, limits=pairs.lengths[index, 1]))

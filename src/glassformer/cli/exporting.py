@@ -1,0 +1,103 @@
+"""`glassformer export` and `glassformer score`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.running import Device, Json, Run, evaluation_set, load_noting
+from glassformer.errors import SettingsError
+
+if TYPE_CHECKING:
+    from glassformer.tasks.translation import Translator
+
+EXPORT_EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer export runs/en-de --to ctranslate2 --out exported/en-de
+      [dim]then `glassformer translate exported/en-de "..."`, or CTranslate2 in any program[/dim]
+
+  glassformer export runs/en-de --to ctranslate2 --out exported/en-de --sample test.en
+      [dim]both engines translate these sentences; if they do not agree, nothing is exported[/dim]
+"""
+SCORE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  glassformer score runs/en-de test.en test.de
+      [dim]one score a line: the mean log-probability of a token, 0 is certain[/dim]
+
+  glassformer score runs/en-de pairs.tsv --json | jq .log_probs
+"""
+ENGINES = ("ctranslate2",)
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(epilog=EXPORT_EXAMPLES)(export)
+    app.command(epilog=SCORE_EXAMPLES)(score)
+
+
+def export(
+    run: Run,
+    out: Annotated[Path, typer.Option(help="A new folder for the exported translator.")],
+    to: Annotated[str, typer.Option(help="The engine: ctranslate2.")] = "ctranslate2",
+    sample: Annotated[
+        Path | None, typer.Option(help="A text file, one sentence a line, that both engines translate.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Export a translator to another engine, after checking that it says the same there."""
+    if to not in ENGINES:
+        raise SettingsError(f"--to {to}: not an engine that can be exported to. Allowed: {', '.join(ENGINES)}.")
+
+    from glassformer.data.readers.texts import texts_of
+    from glassformer.tasks.translation.exporting import COMPARED, export_translator
+
+    translator = load_noting(run)
+    found = export_translator(translator, out, sample=None if sample is None else list(texts_of(sample)))
+    if json_:
+        typer.echo(json.dumps({"out": str(out), **asdict(found)}, ensure_ascii=False))
+        return
+    typer.echo(f"Exported to {out}. Both engines translated {found.sentences} sentences:")
+    typer.echo(
+        f"  the same translation     {found.same_greedy} of {found.sentences} greedy, {found.same} with a beam of 5"
+    )
+    typer.echo(f"  BLEU against each other  {found.bleu:.2f}   (beam 5)")
+    typer.echo(f"  scores differ by at most {found.largest_difference:.1e}   (of the same translation)")
+    typer.echo(f'More in {out / COMPARED}. Try:  glassformer translate {out} "..."')
+
+
+def score(
+    run: Run,
+    files: Annotated[list[str], typer.Argument(help="Source and translation file, or one with both (.tsv, ...).")],
+    json_: Json = False,
+    device: Device = "cpu",
+) -> None:
+    """How likely a run finds translations that are given, sentence by sentence."""
+    from glassformer.tasks.translation.scoring import score as score_given
+
+    translator = load_noting(run, device)
+    sources, translations = given_pairs(files, translator)
+    for source, text, found in zip(sources, translations, score_given(translator, sources, translations), strict=True):
+        if json_:
+            end = translator.target.token(translator.target_marks.eos)
+            tokens = [*translator.target.pieces_of(found.ids), end]
+            fields = {"source": source, "text": text, "score": found.score, "log_prob": found.log_prob}
+            typer.echo(json.dumps({**fields, "tokens": tokens, "log_probs": found.log_probs}, ensure_ascii=False))
+        else:
+            typer.echo(f"{found.score:.4f}")
+
+
+def given_pairs(files: list[str], translator: Translator) -> tuple[list[str], list[str]]:
+    """Sources and translations. Of two text files every line, blank ones too: scores stand where their lines do."""
+    if len(files) != 2:
+        held = evaluation_set(files, None, translator.recipe.data)
+        return held.sources, [options[0] for options in held.references]
+
+    from glassformer.data.readers.texts import texts_of
+
+    sources, translations = (list(texts_of(Path(file))) for file in files)
+    return sources, translations

@@ -1,0 +1,117 @@
+"""How hypotheses go on: the most likely ones (greedy and beam search), or by lot (sampling)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glassformer.decode.rows import DEAD, Choice, Floats, Ints, Rows
+
+BLOCK = 128  # neighbours in the vocabulary whose largest value is looked for first
+LARGE = 1024  # a vocabulary of which it pays
+
+
+@dataclass(frozen=True)
+class Best:
+    """Beam search: the k most likely beginnings go on; k = 1 is greedy decoding.
+
+    The beam of a sentence shrinks by one whenever one of its hypotheses ends: k hypotheses in all are followed to
+    their end, so a beam as wide as all outputs is exhaustive search.
+    """
+
+    width: int
+
+    def left(self, count: int) -> Ints:
+        return np.full(count, self.width)
+
+    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
+        found = largest(allowed, min(self.width, allowed.size(1)))  # (B*k, n) each
+        own = found[0] if allowed is log_probs else log_probs.gather(1, found[1])
+        shape = (*rows.scores.shape, -1)
+        values, tokens, chances = (x.cpu().numpy().reshape(shape) for x in (*found, own))  # (B, k, n)
+        total = (rows.scores[:, :, None] + values).reshape(len(values), -1)  # (B, k*n)
+        order = np.argsort(-total, axis=1, kind="stable")[:, : self.width]  # (B, k'), k' <= k
+        scores = np.take_along_axis(total, order, axis=1)
+        spent = np.arange(order.shape[1]) >= rows.left[:, None]
+        return Choice(
+            parent=order // tokens.shape[2],
+            token=np.take_along_axis(tokens.reshape(len(tokens), -1), order, axis=1),
+            log_prob=np.take_along_axis(chances.reshape(len(chances), -1), order, axis=1).astype(np.float64),
+            scores=np.where(spent, DEAD, scores),
+        )
+
+
+def largest(values: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """The n largest of each row (R, V), largest first, and their places: both (R, n).
+
+    Of a large row only the n blocks with the largest maxima are sorted: the n largest values are in them.
+    """
+    rows, size = values.shape
+    blocks = size // BLOCK
+    if size < LARGE or n >= blocks:
+        top = values.topk(n, dim=1)
+        return top.values, top.indices
+    maxima = values[:, : blocks * BLOCK].view(rows, blocks, BLOCK).amax(dim=2)
+    chosen = maxima.topk(n, dim=1).indices  # (R, n)
+    places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=values.device)).view(rows, -1)
+    rest = torch.arange(blocks * BLOCK, size, device=values.device).expand(rows, -1)  # what no whole block holds
+    places = torch.cat([places, rest], dim=1)
+    top = values.gather(1, places).topk(n, dim=1)
+    return top.values, places.gather(1, top.indices)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """By lot, `width` hypotheses of each sentence, each on its own.
+
+    The lots of a sentence depend on the seed and on its number alone, not on the sentences around it.
+    """
+
+    width: int
+    numbers: Sequence[int]  # of each sentence in the batch
+    seed: int = 0
+    temperature: float = 1.0  # below 1: likelier tokens still more often
+    top_k: int = 0  # only the k likeliest tokens; 0: all
+    top_p: float = 1.0  # only the likeliest tokens that together have this probability
+    lots: dict[int, np.random.Generator] = field(default_factory=dict)
+
+    def left(self, count: int) -> Ints:
+        return np.full(count, self.width)
+
+    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
+        count, before = rows.scores.shape
+        parent = np.broadcast_to(
+            np.arange(self.width) if before > 1 else np.zeros(self.width, int), (count, self.width)
+        )
+        places = torch.as_tensor((np.arange(count)[:, None] * before + parent).ravel(), device=log_probs.device)
+        lots = np.stack([self.draw(sentence) for sentence in rows.sentence])  # (B, k)
+        token = self.drawn(allowed[places], torch.as_tensor(lots.ravel(), device=log_probs.device))  # (B*k,)
+        chances, left = (
+            values[places].gather(1, token[:, None]).view(count, self.width).double().cpu().numpy()
+            for values in (log_probs, allowed)
+        )
+        scores = np.take_along_axis(rows.scores, parent, axis=1) + np.where(left == DEAD, DEAD, chances)
+        return Choice(parent, token.view(count, self.width).cpu().numpy(), chances, scores)
+
+    def draw(self, sentence: int) -> Floats:
+        """The next lots of a sentence, one for each of its hypotheses."""
+        lots = self.lots.get(sentence)
+        if lots is None:
+            lots = self.lots[sentence] = np.random.default_rng([self.seed, self.numbers[sentence]])
+        return lots.random(self.width)
+
+    def drawn(self, log_probs: Tensor, lots: Tensor) -> Tensor:
+        """The token on which each lot falls: (R, V) and (R,) in [0, 1) -> (R,)."""
+        n = self.top_k if 0 < self.top_k < log_probs.size(1) else log_probs.size(1)
+        values, tokens = log_probs.double().topk(n, dim=1)  # (R, n), likeliest first
+        shares = (values / self.temperature).softmax(dim=1)
+        upto = shares.cumsum(dim=1)
+        shares = shares.masked_fill(upto - shares >= self.top_p, 0.0)
+        upto = shares.cumsum(dim=1)
+        place = torch.searchsorted(upto, (lots[:, None] * upto[:, -1:]), right=True)
+        last = (shares > 0).sum(dim=1, keepdim=True).clamp(min=1) - 1  # not beyond what is left; one always is
+        return tokens.gather(1, torch.minimum(place, last))[:, 0]

@@ -1,0 +1,169 @@
+"""The one loop of all decoding: step the model, let rules speak, let a chooser choose, put the ended aside.
+
+Greedy, beam search and sampling are choosers; what may or must be said is a rule. Neither knows the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from glassformer.decode.protocol import Generator, Hypothesis, Ranked, mean_per_token
+from glassformer.decode.rows import DEAD, Choice, Ended, Ints, Rows
+
+WORTH_LEAVING = 8  # of so many sentences one must be done before the state is made smaller
+
+
+class Chooser(Protocol):
+    """Decides how hypotheses go on."""
+
+    @property
+    def width(self) -> int:
+        """Hypotheses of a sentence that are followed to their end, at the most."""
+
+    def left(self, count: int) -> Ints:
+        """The same of each of `count` sentences."""
+
+    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
+        """From the model's log-probabilities (B*k, V), and the same after the rules."""
+
+
+class Rule(Protocol):
+    """Changes what is likely: -inf forbids."""
+
+    def apply(self, allowed: Tensor, log_probs: Tensor, rows: Rows) -> None:
+        """Changes `allowed` (B*k, V) in place; `log_probs` are the model's own."""
+
+
+class Watcher(Protocol):
+    """Sees every step, to draw the tree of a search."""
+
+    def on_choice(self, rows: Rows, choice: Choice) -> None:
+        """`rows` as they were, and how they go on."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be decoded, and how."""
+
+    model: Generator
+    batch: Any
+    limits: Ints  # (B,) how many tokens each sentence may have, the end mark included
+    bos: int
+    eos: int
+    device: torch.device
+    chooser: Chooser
+    rules: Sequence[Rule] = ()
+    ranked: Ranked = mean_per_token
+    n_best: int = 1
+    watcher: Watcher | None = None
+
+
+def search(task: Task) -> list[list[Hypothesis]]:
+    """The n best hypotheses of each sentence, best first."""
+    ended = [Ended() for _ in task.limits]
+    for _ in steps(task, ended):
+        pass
+    return [one.best(task.n_best) for one in ended]
+
+
+@torch.inference_mode()
+def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
+    """Goes on until every sentence is decided, and gives the rows after each step; fills `ended`."""
+    rows = Rows.first(np.arange(len(task.limits)), left=task.chooser.left(len(task.limits)))
+    going = close_decided(task, rows, ended)
+    state, last = task.model.start(task.batch), np.full(len(rows.sentence), task.bos)
+    while going.any():
+        logits, state, _ = task.model.step(torch.as_tensor(last, device=task.device), state)
+        log_probs = logits.float().log_softmax(dim=-1) if logits.dtype.itemsize < 4 else logits.log_softmax(dim=-1)
+        choice = task.chooser.choose(log_probs, obeying(task.rules, log_probs, rows), rows)
+        if task.watcher is not None:
+            task.watcher.on_choice(rows, choice)
+        before, rows = rows, rows.grown(choice)
+        give_up_stuck(task, before, rows, ended)
+        collect(task, rows, ended)
+        yield rows
+        going = close_decided(task, rows, ended)
+        if going.any():
+            state, rows = gone_on(task, state, choice, before, rows, leaving(going))
+            last = rows.tokens[:, :, -1].ravel()
+
+
+def gone_on(
+    task: Task, state: Any, choice: Choice, before: Rows, rows: Rows, kept: NDArray[np.bool_]
+) -> tuple[Any, Rows]:
+    """State and rows of the sentences that are kept (B,), each row where its parent was."""
+    index = np.arange(len(kept))[:, None] * before.width + choice.parent  # (B, k') the old row that each continues
+    index = index[kept].ravel()
+    if len(index) == before.scores.size and bool((index == np.arange(len(index))).all()):
+        return state, rows
+    return task.model.select(state, torch.as_tensor(index, device=task.device)), rows.keep(kept)
+
+
+def obeying(rules: Sequence[Rule], log_probs: Tensor, rows: Rows) -> Tensor:
+    """What the rules leave."""
+    if not rules:
+        return log_probs
+    allowed = log_probs.clone()
+    for rule in rules:
+        rule.apply(allowed, log_probs, rows)
+    return allowed
+
+
+def leaving(going: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which sentences stay in the state: all, until enough are done to be worth the copying."""
+    done = len(going) - int(going.sum())
+    return going if done * WORTH_LEAVING >= len(going) else np.ones_like(going)
+
+
+def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
+    """Hypotheses that just ended are put aside, and their sentence has one less to follow."""
+    done = (rows.tokens[:, :, -1] == task.eos) & rows.alive  # (B, k)
+    for b, j in zip(*done.nonzero(), strict=True):
+        ended[rows.sentence[b]].all.append(hypothesis(task, rows, b, j, finished=True))
+    rows.left = rows.left - done.sum(axis=1)
+    rows.scores = np.where(done, DEAD, rows.scores)
+
+
+def give_up_stuck(task: Task, before: Rows, rows: Rows, ended: Sequence[Ended]) -> None:
+    """Where the rules forbid everything, the hypotheses end as they are."""
+    stuck = before.alive.any(axis=1) & ~rows.alive.any(axis=1)
+    for b in np.flatnonzero(stuck).tolist():
+        cut(task, before, b, ended)
+
+
+def close_decided(task: Task, rows: Rows, ended: Sequence[Ended]) -> NDArray[np.bool_]:
+    """(B,) whether a sentence goes on; the rows of the others are dead from here on.
+
+    A sentence at its limit gives up its open hypotheses as they are.
+    """
+    best = rows.scores.max(axis=1)  # (B,)
+    full: NDArray[np.bool_] = np.asarray(rows.length >= task.limits[rows.sentence])
+    for b in np.flatnonzero(full & (best > DEAD)).tolist():
+        cut(task, rows, b, ended)
+    verdicts = ~full & (best > DEAD)
+    for b in np.flatnonzero(verdicts & (rows.left < task.chooser.width)).tolist():  # some hypotheses have ended
+        sentence = rows.sentence[b]
+        # log P only falls with length: the best a hypothesis can reach is its present log P at full length.
+        attainable = task.ranked(float(best[b]), int(task.limits[sentence]))
+        verdicts[b] = not ended[sentence].settled(task.n_best, attainable)
+    rows.scores[~verdicts] = DEAD
+    return verdicts
+
+
+def cut(task: Task, rows: Rows, b: int, ended: Sequence[Ended]) -> None:
+    """The open hypotheses of a sentence end without an end mark."""
+    for j in rows.alive[b].nonzero()[0]:
+        ended[rows.sentence[b]].all.append(hypothesis(task, rows, b, j, finished=False))
+
+
+def hypothesis(task: Task, rows: Rows, b: int, j: int, *, finished: bool) -> Hypothesis:
+    ids, log_probs = rows.tokens[b, j].tolist(), rows.log_probs[b, j].tolist()
+    score = task.ranked(float(rows.scores[b, j]), len(ids))
+    return Hypothesis(tuple(ids[:-1] if finished else ids), tuple(log_probs), score, finished)

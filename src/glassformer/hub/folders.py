@@ -1,0 +1,46 @@
+"""A folder that is there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from glassformer.errors import ExportError
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A place to write into. It becomes `path` when all went well; else nothing of it stays."""
+    if path.exists():
+        raise ExportError(f"{path} is there already. Choose another --out, or remove it first.")
+    made = [parent for parent in path.parents if not parent.exists()]
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with told_in_words(path):
+        part.mkdir(parents=True)
+    try:
+        yield part
+        with told_in_words(path):
+            part.rename(path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        for parent in made:
+            with suppress(OSError):  # something is in it
+                parent.rmdir()
+
+
+@contextmanager
+def told_in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ExportError(f"{path}: cannot be written ({error.strerror}). Nothing was exported.") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    with told_in_words(path):
+        path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

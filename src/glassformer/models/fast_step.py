@@ -1,0 +1,110 @@
+"""The decoder's step without taps: the same arithmetic in as few calls as there can be.
+
+A step of decoding is a few small products, so what stands between them counts. This is `Decoder.advance` written out
+for one new token of each hypothesis, on the weights of the same modules; a test holds the two together.
+Shapes: B sentences, k hypotheses of each, R = B*k rows, D width, H heads, E head width.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from glassformer.models.decoding_state import DecodingState
+from glassformer.nn.attention import CrossAttention, SelfAttention
+from glassformer.nn.cache import KVCache
+from glassformer.nn.norms import LayerNorm
+from glassformer.nn.positions import Rotation, rotate
+from glassformer.nn.products import product
+
+if TYPE_CHECKING:
+    from glassformer.models.transformer import Decoder, DecoderBlock
+
+
+def fast_advance(decoder: Decoder, ids: Tensor, state: DecodingState) -> Tensor:
+    """The next token of each hypothesis, ids (R,) -> hidden states (R, D). The caches move on."""
+    x = embedded(decoder, ids, state.length)
+    rotation = None if decoder.rotary is None else decoder.rotary(1, start=state.length)
+    lineage = None if state.lineage is None else state.lineage.unsqueeze(1)  # (B, 1, k, slots)
+    for block, memory, cache in zip(decoder.blocks, state.memories, state.caches, strict=True):
+        x = fast_block(cast("DecoderBlock", block), x, memory, cache, state, lineage, rotation)
+    return normed(decoder.final_norm, x) if isinstance(decoder.final_norm, LayerNorm) else x
+
+
+def embedded(decoder: Decoder, ids: Tensor, position: int) -> Tensor:
+    inputs = decoder.inputs
+    vectors = F.embedding(ids, inputs.embedding.weight)
+    if inputs.positions is None:
+        return vectors * inputs.embedding.scale
+    return torch.add(inputs.positions(1, start=position), vectors, alpha=inputs.embedding.scale)
+
+
+def fast_block(
+    block: DecoderBlock,
+    x: Tensor,
+    memory: tuple[Tensor, Tensor],
+    cache: KVCache,
+    state: DecodingState,
+    lineage: Tensor | None,
+    rotation: Rotation | None,
+) -> Tensor:
+    own, cross = block.self_attention_residual.norm, block.cross_attention_residual.norm
+    last, pre = block.feed_forward_residual.norm, block.self_attention_residual.pre_norm
+    if pre:
+        x = x + looked_back(block.self_attention, normed(own, x), cache, state, lineage, rotation)
+        x = x + looked_over(block.cross_attention, normed(cross, x), memory, state)
+        return x + fed_forward(block, normed(last, x))
+    x = normed(own, x + looked_back(block.self_attention, x, cache, state, lineage, rotation))
+    x = normed(cross, x + looked_over(block.cross_attention, x, memory, state))
+    return normed(last, x + fed_forward(block, x))
+
+
+def looked_back(
+    attention: SelfAttention,
+    x: Tensor,
+    cache: KVCache,
+    state: DecodingState,
+    lineage: Tensor | None,
+    rotation: Rotation | None,
+) -> Tensor:
+    """Attention to what each hypothesis has said, (R, D) -> (R, D)."""
+    shape = (-1, state.width, 3, attention.heads, attention.head_width)
+    q, k, v = product(attention.qkv, x).reshape(shape).permute(2, 0, 3, 1, 4)  # (B, H, k, E)
+    if rotation is not None:
+        q, k = rotate(q, rotation), rotate(k, rotation)
+    keys, values = cache.append(k, v)
+    return merged(attention, attended(q, keys, values, mask=lineage, scale=attention.core.scale), x)
+
+
+def looked_over(attention: CrossAttention, x: Tensor, memory: tuple[Tensor, Tensor], state: DecodingState) -> Tensor:
+    """Attention to the source, (R, D) -> (R, D)."""
+    q = product(attention.query, x)
+    q = q.reshape(-1, state.width, q.size(1) // attention.head_width, attention.head_width).transpose(1, 2)
+    return merged(attention, attended(q, *memory, mask=state.memory_mask, scale=attention.core.scale), x)
+
+
+def attended(q: Tensor, keys: Tensor, values: Tensor, *, mask: Tensor | None, scale: float | None) -> Tensor:
+    """The fused kernel for one query a sentence; for several its work is shared out badly, and plain products win."""
+    if q.size(2) == 1 or q.device.type != "cpu":
+        return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=scale)
+    scale = q.size(-1) ** -0.5 if scale is None else scale
+    scores = torch.matmul(q * scale, keys.transpose(-1, -2))
+    if mask is not None:
+        scores += mask
+    return torch.matmul(scores.softmax(dim=-1), values)
+
+
+def merged(attention: SelfAttention | CrossAttention, z: Tensor, x: Tensor) -> Tensor:
+    return product(attention.out.linear, z.transpose(1, 2).reshape(x.size(0), -1))
+
+
+def fed_forward(block: DecoderBlock, x: Tensor) -> Tensor:
+    feed_forward = block.feed_forward
+    return product(feed_forward.down, feed_forward.activation(product(feed_forward.up, x)))
+
+
+def normed(norm: LayerNorm, x: Tensor) -> Tensor:
+    return F.layer_norm(x, norm.gain.shape, norm.gain, norm.bias, norm.eps)

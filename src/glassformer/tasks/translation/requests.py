@@ -1,0 +1,183 @@
+"""What is asked for: how many hypotheses, and what else a translation must be besides a good one.
+
+Lots instead of the best, words that must or must not be said, a beginning, a glossary: each wish becomes a chooser or a
+rule of the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from glassformer.data.batches import Index
+from glassformer.decode import Best, Sample
+from glassformer.decode.rules import AtLeast, NoRepeat, Prefix, RepetitionPenalty, Unsaid
+from glassformer.decode.search import Chooser, Rule
+from glassformer.decode.settings import DecodeSettings
+from glassformer.decode.terms import BestWithTerms, Term, tokens_of
+from glassformer.errors import DataError, SettingsError
+from glassformer.tasks.translation.glossary import Glossary
+from glassformer.tasks.translation.placeholders import is_tag, placeholders
+from glassformer.tasks.translation.spelling import Speller
+
+CAREFUL_BEAM = 5
+WIDEST_FOR_TERMS = 20
+
+
+@dataclass(frozen=True)
+class Lots:
+    """Sampling."""
+
+    seed: int = 0
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """All of them; without any the best translations are searched for."""
+
+    lots: Lots | None = None
+    begin: str = ""  # every translation begins so
+    say: tuple[str, ...] = ()  # words that every translation must have
+    ban: tuple[str, ...] = ()  # words that none may have
+    glossary: Glossary | None = None
+    keep_placeholders: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(word.strip() for word in (*self.say, *self.ban)):
+            raise SettingsError("Got a blank word that must, or must not, be said. Give words.")
+        if self.lots and (self.say or self.glossary or self.keep_placeholders):
+            raise SettingsError(
+                "Samples are drawn freely: what must be said (a glossary, given words, placeholders) needs a search. "
+                "Leave one of the two out."
+            )
+
+    def terms_for(self, source: str, speller: Speller) -> list[Term]:
+        """What the translation of a text must say."""
+        given = [speller.term((word.strip(),)) for word in self.say]
+        found = [speller.term(forms) for _, forms in self.glossary.found_in(source)] if self.glossary else []
+        marks = placeholders(source) if self.keep_placeholders else []
+        return [*given, *found, *(speller.term((mark,), ordered=is_tag(mark)) for mark in marks)]
+
+
+NO_WISHES = Wishes()
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to translate: the settings, how many hypotheses, and wishes."""
+
+    settings: DecodeSettings
+    beam: int | None = None  # None: as the settings have it
+    n_best: int = 1
+    wishes: Wishes = NO_WISHES
+
+    def __post_init__(self) -> None:
+        if self.beam is not None and self.beam < self.n_best and not self.wishes.lots:
+            raise SettingsError(f"{self.n_best} translations need a beam at least as wide; got a beam of {self.beam}.")
+
+    @property
+    def width(self) -> int:
+        """Hypotheses that are followed."""
+        if self.wishes.lots:
+            return self.n_best
+        return max(self.settings.beam if self.beam is None else self.beam, self.n_best)
+
+    def careful(self) -> Request:
+        """The same for a sentence that has gone wrong: no three tokens twice, not nothing at all, a wide beam."""
+        careful = {"no_repeat": self.settings.no_repeat or 3, "min_ratio": max(self.settings.min_ratio, 0.2)}
+        width = max(CAREFUL_BEAM, self.width)
+        return replace(self, settings=self.settings.model_copy(update=careful), beam=width, n_best=width)
+
+    def widths(self, terms: Sequence[Sequence[Term]]) -> Index:
+        """Of sentences that must say these; each by its own terms, whoever its neighbours are."""
+        wide = [max(self.width, min(WIDEST_FOR_TERMS, CAREFUL_BEAM + tokens_of(own))) for own in terms]
+        return np.array([width if own else self.width for width, own in zip(wide, terms, strict=True)])
+
+    def limits(self, batch: Sentences, prefix: int, longest: int | None) -> Index:
+        """How many tokens each translation may have, end mark included: terms and what is given always fit."""
+        limits = (batch.lengths * self.settings.max_ratio + self.settings.max_extra).astype(np.int64)
+        needed = np.array([prefix + tokens_of(own) + 1 if own or prefix else 0 for own in batch.terms])
+        limits = np.maximum(limits, 2 * needed)
+        if longest is None:
+            return limits
+        if (most := int(needed.max(initial=0))) > longest:
+            raise DataError(f"What must be said takes {most} tokens, and this model has {longest} positions.")
+        return np.minimum(limits, longest)
+
+    def batches_of(self, rows: Sequence[Sequence[int]], bound: Sequence[bool] | None = None) -> Iterator[list[int]]:
+        """The indices of the rows with text in them, alike in length together, by a budget of tokens.
+
+        Sentences that are `bound` by terms are not mixed with others: their beams are wider.
+        """
+        bound = [False] * len(rows) if bound is None else bound
+        for kind in (False, True):
+            order = sorted((i for i, row in enumerate(rows) if row and bound[i] == kind), key=lambda i: -len(rows[i]))
+            width = max(self.width, WIDEST_FOR_TERMS) if kind else self.width
+            while order:
+                size = max(1, self.settings.batch_tokens // (width * (len(rows[order[0]]) + 1)))
+                yield order[:size]
+                order = order[size:]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences to be translated."""
+
+    texts: Sequence[str]
+    rows: Sequence[Sequence[int]]  # their ids
+    numbers: Sequence[int]  # their places in the whole of what is translated
+    terms: Sequence[Sequence[Term]]  # what each must say
+
+    @classmethod
+    def of_ids(cls, rows: Sequence[Sequence[int]]) -> Sentences:
+        """Of which only the ids are known."""
+        return cls([""] * len(rows), rows, range(len(rows)), [()] * len(rows))
+
+    @property
+    def lengths(self) -> Index:
+        """With the end mark."""
+        return np.array([len(row) + 1 for row in self.rows], dtype=np.int64)
+
+    def some(self, places: Sequence[int]) -> Sentences:
+        return Sentences(
+            texts=[self.texts[i] for i in places],
+            rows=[self.rows[i] for i in places],
+            numbers=[self.numbers[i] for i in places],
+            terms=[self.terms[i] for i in places],
+        )
+
+
+def chooser_for(request: Request, batch: Sentences, *, limits: Index, prefix: int, speller: Speller) -> Chooser:
+    lots, width = request.wishes.lots, request.width
+    if lots is not None:
+        return Sample(width, batch.numbers, lots.seed, lots.temperature, lots.top_k, lots.top_p)
+    if not any(batch.terms):
+        return Best(width)
+    begins = np.full(len(batch.rows), prefix)
+    return BestWithTerms(request.widths(batch.terms), batch.terms, limits, begins, speller.vocabulary)
+
+
+def rules_for(request: Request, batch: Sentences, prefix: Sequence[int], speller: Speller) -> Iterator[Rule]:
+    """The rules that wishes and settings make."""
+    settings, ban = request.settings, request.wishes.ban
+    if settings.min_ratio > 0:
+        yield AtLeast(np.ceil((batch.lengths - 1) * settings.min_ratio).astype(np.int64), speller.eos)
+    if settings.no_repeat:
+        yield NoRepeat(settings.no_repeat)
+    if settings.repetition_penalty != 1:
+        yield RepetitionPenalty(settings.repetition_penalty)
+    if ban:
+        words = {spelled for word in ban for spelled in spellings(speller.tokenizer.normalize(word.strip()))}
+        yield Unsaid(sorted(words), speller.tokenizer.surfaces)
+    if prefix:
+        yield Prefix([prefix] * len(batch.rows))
+
+
+def spellings(word: str) -> list[bytes]:
+    """With and without a capital."""
+    return [one.encode() for one in (word, word[:1].upper() + word[1:], word[:1].lower() + word[1:])]

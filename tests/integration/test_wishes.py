@@ -1,0 +1,288 @@
+"""What was asked for is said: glossaries, placeholders, given words; and all of it from the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from glassformer.data.phrasebook import phrasebook
+from glassformer.errors import DataError, SettingsError
+from glassformer.models.transformer import Transformer, TransformerConfig
+from glassformer.tasks.translation.glossary import Glossary, said_of, says
+from glassformer.tasks.translation.placeholders import kept, placeholders
+from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.tasks.translation.requests import Lots, Wishes
+from glassformer.tasks.translation.spelling import Speller
+from glassformer.tasks.translation.translator import Translator
+from glassformer.text import train_tokenizer
+
+TERMS = {
+    "dog": ("Hund", "Hunde", "Hunden"),
+    "house": ("Wohngebäude",),
+    "light bulb": ("Glühlampe", "Glühbirne"),
+    "teacher": ("Lehrkraft",),
+    "IBM": ("IBM",),
+    "Katze": ("Katze", "Katzen"),
+    "%": ("Prozent",),
+}
+
+
+@pytest.fixture(scope="module")
+def book() -> list[tuple[str, str]]:
+    return [(phrase.source, phrase.references[0]) for phrase in phrasebook(train=2000, valid=0, test=0).train]
+
+
+@pytest.fixture(scope="module", params=["bpe", "wordpiece"])
+def speaker(request: pytest.FixtureRequest, book: list[tuple[str, str]]) -> Translator:
+    """It says anything: its weights are random. What it must say it still says."""
+    letters = [" ".join("{}<>%$()/ ='0123456789" + "abcdefghijklmnopqrstuvwxyzäöüßABCDEFGHIJKLMNOPQRSTUVWXYZ")] * 2
+    texts = [text for pair in book for text in pair] + letters + [text.replace(" ", "") for text in letters]
+    tokenizer = train_tokenizer(request.param, texts, vocab_size=600)
+    torch.manual_seed(3)
+    model = Transformer(
+        TransformerConfig(size="nano", d=16, h=2, d_ff=24),
+        source_vocabulary=len(tokenizer),
+        target_vocabulary=len(tokenizer),
+    )
+    with torch.no_grad():
+        model.head.weight.mul_(4)
+    return Translator(model.eval(), tokenizer, tokenizer, TranslationRecipe())
+
+
+def with_terms(book: list[tuple[str, str]], count: int) -> list[str]:
+    """Sentences with none to three terms in them, some twice."""
+    random, names = np.random.default_rng(5), list(TERMS)
+    found = []
+    for source, _ in book[:count]:
+        words = source.split()
+        for _ in range(random.integers(0, 4)):
+            words.insert(random.integers(0, len(words) + 1), names[random.integers(len(names))])
+        found.append(" ".join(words))
+    return found
+
+
+def test_every_term_of_every_sentence_is_said(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    glossary, sources = Glossary(TERMS), with_terms(book, 240)
+    found = speaker.candidates(sources, beam=2, wishes=Wishes(glossary=glossary), guard=False)
+    texts = [options[0].text for options in found]
+    asked = [glossary.found_in(source) for source in sources]
+    assert sum(map(len, asked)) > 200
+    missed = [
+        (source, text, terms)
+        for source, text, terms in zip(sources, texts, asked, strict=True)
+        if said_of(text, [forms for _, forms in terms]) < len(terms)
+    ]
+    assert missed == []
+    rate = glossary.hit_rate(sources, texts)
+    assert rate is not None
+    assert rate.value == 100
+
+
+def test_sentences_without_terms_stay_as_they_were(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    glossary = Glossary(TERMS)
+    sources = with_terms(book, 60)
+    free = [i for i, source in enumerate(sources) if not glossary.found_in(source)]
+    plain = speaker.candidates([sources[i] for i in free], beam=3, guard=False)
+    found = speaker.candidates(sources, beam=3, wishes=Wishes(glossary=glossary), guard=False)
+    assert free
+    assert [found[i][0].text for i in free] == [one[0].text for one in plain]
+
+
+def test_the_guard_does_not_lose_terms(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    glossary, sources = Glossary(TERMS), with_terms(book, 60)
+    found = speaker.candidates(sources, beam=1, wishes=Wishes(glossary=glossary))
+    assert any(one[0].wrong for one in found)
+    rate = glossary.hit_rate(sources, [one[0].text for one in found])
+    assert rate is not None
+    assert rate.value == 100
+
+
+def test_terms_do_not_depend_on_the_batch(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    wishes, sources = Wishes(glossary=Glossary(TERMS)), with_terms(book, 40)
+    together = [one[0].text for one in speaker.candidates(sources, beam=2, wishes=wishes, guard=False)]
+    alone = [speaker.candidates([text], beam=2, wishes=wishes, guard=False)[0][0].text for text in sources]
+    assert sum(a != b for a, b in zip(together, alone, strict=True)) <= 1  # but for a tie in the last digit
+
+
+def test_what_the_vocabulary_cannot_spell_is_refused(book: list[tuple[str, str]]) -> None:
+    words = train_tokenizer("word", [text for pair in book for text in pair], vocab_size=3000)
+    speller = Speller(words, eos=words.eos_id or 0)
+    with pytest.raises(DataError, match=r"cannot spell 'Glühlampe'"):
+        speller.term(("Glühlampe",))
+    assert speller.term(("Glühlampe", "Hund")).forms
+
+
+def test_placeholders_stay_as_they_are(speaker: Translator) -> None:
+    sources = [
+        "Hello {name}, you have %d new messages.",
+        "Click <b>here</b> to go on.",
+        "%s saw %s.",
+        "<a href='x'>{0}</a> and {1}",
+        "%(user)s has left.",
+        "nothing of that kind",
+    ]
+    found = speaker.candidates(sources, wishes=Wishes(keep_placeholders=True))
+    for source, one in zip(sources, found, strict=True):
+        for mark in set(placeholders(source)):
+            assert one[0].text.count(mark) >= placeholders(source).count(mark), (source, one[0].text)
+        assert kept(source, one[0].text) or one[0].wrong  # said more than once, or in another order: it is told
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Hello {name}, {0, number} ${x} {{y}}", ["{name}", "{0, number}", "${x}", "{{y}}"]),
+        ("%s %d %5.2f %1$s %(user)s %@ %i", ["%s", "%d", "%5.2f", "%1$s", "%(user)s", "%@", "%i"]),
+        ("50%discount 100% sure 5 % so", []),
+        ("<b>x</b> <br/> <a href='y'> 3 < 4 > 2", ["<b>", "</b>", "<br/>", "<a href='y'>"]),
+    ],
+)
+def test_what_is_a_placeholder(text: str, found: list[str]) -> None:
+    assert placeholders(text) == found
+
+
+def test_words_that_must_and_must_not_be_said(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    sources = [source for source, _ in book[:30]]
+    said = [one[0].text for one in speaker.candidates(sources, beam=3, wishes=Wishes(say=("Haus", "Katze")))]
+    assert all(says(text, ("Haus",)) and says(text, ("Katze",)) for text in said)
+    free = [one[0].text for one in speaker.candidates(sources, beam=3, guard=False)]
+    words = [word for text in free for word in re.findall(r"\w+", text)]
+    often = max(set(words), key=words.count)
+    banned = speaker.candidates(sources, beam=3, n_best=3, wishes=Wishes(ban=(often,)), guard=False)
+    assert any(says(text, (often,)) for text in free)
+    assert not any(says(one.text, (often,)) for options in banned for one in options if one.finished)
+
+
+def test_a_beginning_is_kept(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    sources = [source for source, _ in book[:20]]
+    for one in speaker.candidates(sources, wishes=Wishes(begin="Gestern hat")):
+        assert one[0].text.startswith("Gestern hat")
+
+
+def test_samples_of_a_sentence_are_its_own_in_any_batch(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    """Its number in the request and the seed decide, not the sentences that it shares a batch with."""
+    wishes = Wishes(lots=Lots(seed=4, temperature=0.7))
+    sources = [source for source, _ in book[:12]]
+    together = [[o.text for o in one] for one in speaker.candidates(sources, n_best=3, wishes=wishes, guard=False)]
+    small = speaker.recipe.decode.model_copy(update={"batch_tokens": 1})
+    one_by_one = Translator(
+        speaker.model, speaker.source, speaker.target, speaker.recipe.model_copy(update={"decode": small})
+    )
+    alone = [[o.text for o in one] for one in one_by_one.candidates(sources, n_best=3, wishes=wishes, guard=False)]
+    same = [a == b for a, b in zip(together, alone, strict=True)]
+    assert sum(same) >= 11  # the last digits of a number may depend on the batch, and a lot fall between two
+    other = speaker.candidates(sources, n_best=3, wishes=Wishes(lots=Lots(seed=5, temperature=0.7)), guard=False)
+    assert [[o.text for o in one] for one in other] != together
+
+
+def test_wishes_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(SettingsError, match="Samples are drawn freely"):
+        Wishes(lots=Lots(), say=("Haus",))
+    with pytest.raises(SettingsError, match="blank word"):
+        Wishes(ban=(" ",))
+
+
+def test_a_stream_ends_with_the_translation(speaker: Translator, book: list[tuple[str, str]]) -> None:
+    for source, _ in book[:5]:
+        shown = list(speaker.stream(source))
+        assert shown[-1] == speaker.candidates([source], beam=1, guard=False)[0][0].text
+        assert all(later.startswith(earlier[:-1]) for earlier, later in pairwise(shown))
+    assert list(speaker.stream("  ")) == []
+    said = list(speaker.stream(book[0][0], wishes=Wishes(say=("Haus",))))
+    assert says(said[-1], ("Haus",))
+
+
+# Glossaries as files
+
+
+def test_a_glossary_is_read_with_its_forms(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("# ours\ndog\tHund | Hunde\n\nlight bulb\tGlühlampe\ndog\tHunden\n", encoding="utf-8")
+    glossary = Glossary.read(path)
+    assert glossary.forms == {"dog": ("Hund", "Hunde", "Hunden"), "light bulb": ("Glühlampe",)}
+    assert [term for term, _ in glossary.found_in("Dogs, a Dog and a light bulb.")] == ["dog", "light bulb"]
+
+
+def test_terms_with_capitals_are_found_as_they_are_written() -> None:
+    glossary = Glossary({"IT": ("EDV",), "US": ("USA",), "µ": ("Mikro",)})
+    assert [term for term, _ in glossary.found_in("it is for us. IT in the US, \u03bc")] == ["IT", "US", "µ"]
+    assert glossary.found_in("使用IT设备") == [("IT", ("EDV",))]
+
+
+@pytest.mark.parametrize("line", ["dog", "dog\t", "\tHund", "dog\t|", "dog\tHund\ta note"])
+def test_a_line_that_is_no_term_is_told(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text(f"cat\tKatze\n{line}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 2: got .* A line is a term, a tab, and its translation"):
+        Glossary.read(path)
+
+
+def test_a_longer_term_comes_before_a_shorter_one_in_it() -> None:
+    glossary = Glossary({"bulb": ("Zwiebel",), "light bulb": ("Glühlampe",)})
+    assert [term for term, _ in glossary.found_in("a light bulb and a bulb")] == ["light bulb", "bulb"]
+
+
+def test_the_hit_rate_counts_every_occurrence() -> None:
+    glossary = Glossary({"dog": ("Hund", "Hunde")})
+    sources = ["a dog and a dog", "the dog", "no such thing"]
+    found = glossary.hit_rate(sources, ["ein Hund und ein Hund", "die Hundehütte", "nichts"])
+    assert found is not None
+    assert (found.value, found.sentences) == (pytest.approx(100 * 2 / 3), 2)
+    assert glossary.hit_rate(["nothing"], ["nichts"]) is None
+    assert "2 of 3" in found.signature
+
+
+# The command line
+
+
+def test_a_glossary_on_the_command_line(trained: Path, tmp_path: Path, command: Callable[..., Any]) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("bread\tWein\n", encoding="utf-8")
+    done = command("translate", trained, "the dog eats bread.", "--glossary", terms, "--json")
+    assert says(json.loads(done.out)["text"], ("Wein",))
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("the dog eats bread.\tder Hund isst Brot.\na cat has us.\teine Katze hat uns.\n", encoding="utf-8")
+    plain = command("evaluate", trained, pairs, "--glossary", terms)
+    assert re.search(r"terms +100\.00", plain.out)
+    told = {
+        one["name"]: one for one in json.loads(command("evaluate", trained, pairs, "--glossary", terms, "--json").out)
+    }
+    assert (told["terms"]["value"], told["terms"]["sentences"]) == (100, 1)
+
+
+def test_alignments_on_the_command_line(trained: Path, command: Callable[..., Any]) -> None:
+    plain = command("translate", trained, "the dog eats bread.", "a cat has us.", "--align")
+    for line in plain.lines:
+        text, links = line.split("\t")
+        pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
+        assert pairs == sorted(pairs)
+        assert {target for _, target in pairs} == set(range(len(text.split())))
+        assert all(0 <= source < 4 for source, _ in pairs)
+    told = json.loads(command("translate", trained, "the dog eats bread.", "--align", "--json").out)
+    assert told["alignment"] == plain.lines[0].split("\t")[1]
+
+
+def test_the_tree_of_a_search(trained: Path, command: Callable[..., Any]) -> None:
+    told = json.loads(command("explain", trained, "the dog eats bread.", "--tree", "--beam", 3, "--json").out)
+    nodes = {one["number"]: one for one in told["beginnings"]}
+    assert told["beam"] == 3
+    assert sum(one["parent"] == 0 for one in nodes.values()) == 3
+    ways = [one for one in nodes.values() if one["best"]]
+    assert (
+        "".join(f"{one['piece']} " for one in ways if not one["ended"]).replace("▁", "").split()
+        == told["translation"].replace(".", " .").split()
+    )
+    for one in nodes.values():
+        before = nodes[one["parent"]]["log_prob"] if one["parent"] else 0.0
+        assert one["log_prob"] == pytest.approx(before + np.log(one["probability"]), abs=1e-4)
+    shown = command("explain", trained, "the dog eats bread.", "--tree", "--beam", 3).out
+    assert told["translation"] in shown
+    assert "✓" in shown or "✗" in shown
