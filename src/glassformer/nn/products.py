@@ -47,7 +47,8 @@ def product_by_rows(layer: Layer, x: Tensor) -> Tensor:
     Some outputs at a time: what is turned round is still in the cache.
     """
     weight, bias = layer.weight, layer.bias
-    if x.device.type != "cpu" or not 1 < len(x) <= FEW or torch.is_autocast_enabled("cpu"):
+    plain = x.device.type != "cpu" or not 1 < len(x) <= FEW or torch.is_autocast_enabled("cpu")
+    if plain or torch.is_grad_enabled():  # gradients do not go through what is written in parts
         return product(layer, x).contiguous()
     result, turned = x.new_empty(len(x), len(weight)), x.t()
     for part, room in zip(weight.split(OUTPUTS), result.split(OUTPUTS, dim=1), strict=True):
