@@ -36,7 +36,7 @@ demo: $(VENV)/.installed  ## train a small translator on the built-in corpus, tr
 	$(BIN)/glassformer demo --out runs/demo
 
 test: $(VENV)/.test  ## the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 test-long: $(VENV)/.test  ## the tests that take minutes
 	$(BIN)/python -m pytest -m long
