@@ -138,6 +138,10 @@ def test_export_and_translate_as_commands(trained: Path, tmp_path: Path, command
     assert command("translate", out, "the cat sees the dog.").out == ours
     assert command("translate", out, "--engine", "ctranslate2", "the cat sees the dog.").out == ours
     assert command("translate", trained, "--engine", "ctranslate2", "x").code == 2
+    refused = command("translate", out, "x", "--compute", "float7")
+    assert (refused.code, refused.err[:54]) == (2, "glassformer: --compute float7: this machine can do aut")
+    assert command("translate", out, "--compute", "int8", "the cat sees the dog.").code == 0
+    assert command("translate", out, "x", "--ban", "y").err.startswith("glassformer: An exported translator only")
     assert command("export", trained, "--to", "onnx", "--out", tmp_path / "x").err.startswith("glassformer: --to onnx")
 
 

@@ -57,6 +57,7 @@ def export(
     from glassformer.tasks.translation.exporting import COMPARED, export_translator
 
     translator = load_noting(run)
+    typer.echo("Translating sentences with both engines, to compare them ...", err=True)
     found = export_translator(translator, out, sample=None if sample is None else list(texts_of(sample)))
     if json_:
         typer.echo(json.dumps({"out": str(out), **asdict(found)}, ensure_ascii=False))
@@ -81,7 +82,14 @@ def score(
 
     translator = load_noting(run, device)
     sources, translations = given_pairs(files, translator)
-    for source, text, found in zip(sources, translations, score_given(translator, sources, translations), strict=True):
+
+    from glassformer.cli.display import counting
+
+    with counting("scoring") as bar:
+        task = bar.add_task("", total=len(sources))
+        advance = lambda count: bar.advance(task, count)  # noqa: E731
+        scored = score_given(translator, sources, translations, progress=advance)
+    for source, text, found in zip(sources, translations, scored, strict=True):
         if json_:
             end = translator.target.token(translator.target_marks.eos)
             tokens = [*translator.target.pieces_of(found.ids), end]

@@ -41,11 +41,14 @@ class Exported:
                 f"{self.folder} is no exported translator: it has no {CARD}. Make one with "
                 "`glassformer export RUN --to ctranslate2 --out FOLDER`."
             )
-        with told_in_words(self.folder):
+        with refusals_in_words(self.folder):
             self.about: dict[str, Any] = json.loads(card.read_text(encoding="utf-8"))
             self.source, self.target = (Tokenizer.load(self.folder / name) for name in self.about["tokenizers"])
         engine = needed("ctranslate2")
-        with told_in_words(self.folder):
+        known = {*engine.get_supported_compute_types("cpu"), "auto"}
+        if compute not in known:
+            raise SettingsError(f"--compute {compute}: this machine can do {', '.join(sorted(known))}.")
+        with refusals_in_words(self.folder):
             self.engine = engine.Translator(
                 str(self.folder), device="cpu", inter_threads=1, intra_threads=threads, compute_type=compute
             )
@@ -70,7 +73,7 @@ class Exported:
                 f"A sentence has {length:,} tokens; this model has {self.about['positions']:,} positions. Split it."
             )
         limit = min(int(length * self.about["max_ratio"] + self.about["max_extra"]), self.about["positions"])
-        with told_in_words(self.folder):
+        with refusals_in_words(self.folder):
             found = self.engine.translate_batch(
                 sentences,
                 beam_size=beam,
@@ -100,7 +103,7 @@ class Exported:
 
 
 @contextmanager
-def told_in_words(folder: Path) -> Iterator[None]:
+def refusals_in_words(folder: Path) -> Iterator[None]:
     """What the engine, or a damaged file, says."""
     try:
         yield
