@@ -264,7 +264,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "Greedy",
             r"$y_t = \arg\max_v P(v \mid y_{<t}, x)$",
-            "decode/choosers.py",
+            "decode/chances.py",
             "top = values.topk(n, dim=1)",
         ),
         Row(

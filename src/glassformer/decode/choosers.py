@@ -9,10 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from glassformer.decode.chances import Chances
 from glassformer.decode.rows import DEAD, Choice, Floats, Ints, Rows
-
-BLOCK = 128  # neighbours in the vocabulary whose largest value is looked for first
-LARGE = 1024  # a vocabulary of which it pays
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,10 @@ class Best:
     def left(self, count: int) -> Ints:
         return np.full(count, self.width)
 
-    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
-        found = largest(allowed, min(self.width, allowed.size(1)))  # (B*k, n) each
-        own = found[0] if allowed is log_probs else log_probs.gather(1, found[1])
+    def choose(self, chances: Chances, rows: Rows) -> Choice:
+        found = chances.best(min(self.width, chances.logits.size(1)))  # (B*k, n) each
         shape = (*rows.scores.shape, -1)
-        values, tokens, chances = (x.cpu().numpy().reshape(shape) for x in (*found, own))  # (B, k, n)
+        values, tokens, own = (x.cpu().numpy().reshape(shape) for x in found)  # (B, k, n)
         total = (rows.scores[:, :, None] + values).reshape(len(values), -1)  # (B, k*n)
         order = np.argsort(-total, axis=1, kind="stable")[:, : self.width]  # (B, k'), k' <= k
         scores = np.take_along_axis(total, order, axis=1)
@@ -40,28 +37,9 @@ class Best:
         return Choice(
             parent=order // tokens.shape[2],
             token=np.take_along_axis(tokens.reshape(len(tokens), -1), order, axis=1),
-            log_prob=np.take_along_axis(chances.reshape(len(chances), -1), order, axis=1).astype(np.float64),
+            log_prob=np.take_along_axis(own.reshape(len(own), -1), order, axis=1).astype(np.float64),
             scores=np.where(spent, DEAD, scores),
         )
-
-
-def largest(values: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """The n largest of each row (R, V), largest first, and their places: both (R, n).
-
-    Of a large row only the n blocks with the largest maxima are sorted: the n largest values are in them.
-    """
-    rows, size = values.shape
-    blocks = size // BLOCK
-    if size < LARGE or n >= blocks:
-        top = values.topk(n, dim=1)
-        return top.values, top.indices
-    maxima = values[:, : blocks * BLOCK].view(rows, blocks, BLOCK).amax(dim=2)
-    chosen = maxima.topk(n, dim=1).indices  # (R, n)
-    places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=values.device)).view(rows, -1)
-    rest = torch.arange(blocks * BLOCK, size, device=values.device).expand(rows, -1)  # what no whole block holds
-    places = torch.cat([places, rest], dim=1)
-    top = values.gather(1, places).topk(n, dim=1)
-    return top.values, places.gather(1, top.indices)
 
 
 @dataclass(frozen=True)
@@ -82,7 +60,8 @@ class Sample:
     def left(self, count: int) -> Ints:
         return np.full(count, self.width)
 
-    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
+    def choose(self, chances: Chances, rows: Rows) -> Choice:
+        log_probs, allowed = chances.log_probs, chances.allowed
         count, before = rows.scores.shape
         parent = np.broadcast_to(
             np.arange(self.width) if before > 1 else np.zeros(self.width, int), (count, self.width)
@@ -90,12 +69,12 @@ class Sample:
         places = torch.as_tensor((np.arange(count)[:, None] * before + parent).ravel(), device=log_probs.device)
         lots = np.stack([self.draw(sentence) for sentence in rows.sentence])  # (B, k)
         token = self.drawn(allowed[places], torch.as_tensor(lots.ravel(), device=log_probs.device))  # (B*k,)
-        chances, left = (
+        own, left = (
             values[places].gather(1, token[:, None]).view(count, self.width).double().cpu().numpy()
             for values in (log_probs, allowed)
         )
-        scores = np.take_along_axis(rows.scores, parent, axis=1) + np.where(left == DEAD, DEAD, chances)
-        return Choice(parent, token.view(count, self.width).cpu().numpy(), chances, scores)
+        scores = np.take_along_axis(rows.scores, parent, axis=1) + np.where(left == DEAD, DEAD, own)
+        return Choice(parent, token.view(count, self.width).cpu().numpy(), own, scores)
 
     def draw(self, sentence: int) -> Floats:
         """The next lots of a sentence, one for each of its hypotheses."""

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from glassformer.decode.chances import Chances
 from glassformer.decode.protocol import Generator, Hypothesis, Ranked, mean_per_token
 from glassformer.decode.rows import DEAD, Choice, Ended, Ints, Rows
 
@@ -30,8 +31,8 @@ class Chooser(Protocol):
     def left(self, count: int) -> Ints:
         """The same of each of `count` sentences."""
 
-    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
-        """From the model's log-probabilities (B*k, V), and the same after the rules."""
+    def choose(self, chances: Chances, rows: Rows) -> Choice:
+        """From what may come next."""
 
 
 class Rule(Protocol):
@@ -81,8 +82,7 @@ def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
     state, last = task.model.start(task.batch), np.full(len(rows.sentence), task.bos)
     while going.any():
         logits, state, _ = task.model.step(torch.as_tensor(last, device=task.device), state)
-        log_probs = logits.float().log_softmax(dim=-1) if logits.dtype.itemsize < 4 else logits.log_softmax(dim=-1)
-        choice = task.chooser.choose(log_probs, obeying(task.rules, log_probs, rows), rows)
+        choice = task.chooser.choose(obeying(task.rules, Chances(logits), rows), rows)
         if task.watcher is not None:
             task.watcher.on_choice(rows, choice)
         before, rows = rows, rows.grown(choice)
@@ -106,14 +106,13 @@ def gone_on(
     return task.model.select(state, torch.as_tensor(index, device=task.device)), rows.keep(kept)
 
 
-def obeying(rules: Sequence[Rule], log_probs: Tensor, rows: Rows) -> Tensor:
-    """What the rules leave."""
-    if not rules:
-        return log_probs
-    allowed = log_probs.clone()
-    for rule in rules:
-        rule.apply(allowed, log_probs, rows)
-    return allowed
+def obeying(rules: Sequence[Rule], chances: Chances, rows: Rows) -> Chances:
+    """With what the rules leave."""
+    if rules:
+        chances.ruled = chances.log_probs.clone()
+        for rule in rules:
+            rule.apply(chances.ruled, chances.log_probs, rows)
+    return chances
 
 
 def leaving(going: NDArray[np.bool_]) -> NDArray[np.bool_]:

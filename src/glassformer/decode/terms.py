@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from glassformer.decode.choosers import Best, largest
+from glassformer.decode.chances import Chances
+from glassformer.decode.choosers import Best
 from glassformer.decode.rows import DEAD, Choice, Floats, Ints, Rows, T
 
 
@@ -168,13 +168,13 @@ class BestWithTerms:
     def left(self, count: int) -> Ints:  # noqa: ARG002
         return self.widths.copy()
 
-    def choose(self, log_probs: Tensor, allowed: Tensor, rows: Rows) -> Choice:
-        choice = Best(self.width).choose(log_probs, allowed, rows)
+    def choose(self, chances: Chances, rows: Rows) -> Choice:
+        choice = Best(self.width).choose(chances, rows)
         bound = [b for b, sentence in enumerate(rows.sentence) if self.terms[sentence] and rows.alive[b].any()]
         if not bound:
             return choice
-        _, tokens = largest(allowed, min(2 * self.width, allowed.size(1)))
-        step = Step(rows, *(x.cpu().numpy() for x in (tokens, log_probs, allowed)))
+        _, tokens, _ = chances.best(min(2 * self.width, chances.logits.size(1)))
+        step = Step(rows, *(x.cpu().numpy() for x in (tokens, chances.log_probs, chances.allowed)))
         wide = Choice(
             parent=widened(choice.parent, self.width),
             token=widened(choice.token, self.width),

@@ -6,11 +6,15 @@ Shapes: B sentences, k hypotheses of each, R = B*k rows, S source tokens, H head
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from glassformer.nn.cache import KVCache
+
+if TYPE_CHECKING:
+    from glassformer.models.taped import TapedDecoder
 
 WORTH_CLEARING = 512  # slots
 
@@ -29,6 +33,7 @@ class DecodingState:
     width: int = 1  # k
     length: int = 0  # tokens so far
     lineage: Tensor | None = None  # (B, k, slots): 0 for the slots of a hypothesis, else -inf; None: all are its own
+    taped: TapedDecoder | None = None  # what works on it, where that is written on a tape
     cleared: int = 0  # slots that were left when those which nobody needed were given up
 
     @property
@@ -64,7 +69,7 @@ class DecodingState:
             memories = [(k.index_select(0, kept), v.index_select(0, kept)) for k, v in self.memories]
             mask = None if self.memory_mask is None else self.memory_mask.index_select(0, kept)
             caches = [cache.select(kept) for cache in self.caches]
-        chosen = DecodingState(memories, mask, caches, width, self.length, lineage, self.cleared)
+        chosen = DecodingState(memories, mask, caches, width, self.length, lineage, self.taped, self.cleared)
         if lineage is not None and lineage.size(2) > max(WORTH_CLEARING, 2 * self.cleared):
             chosen.clear()
         return chosen

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from glassformer.config import Settings
 from glassformer.models.decoding_state import DecodingState
 from glassformer.models.fast_step import fast_advance
+from glassformer.models.taped import TapedDecoder, TapedEncoder, can_be_taped
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.cache import KVCache
 from glassformer.nn.dropout import Dropout
@@ -211,16 +212,6 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(DecoderBlock(config) for _ in range(config.N_decoder or config.N))
         self.final_norm = LayerNorm(config.d) if config.norm == "pre" else nn.Identity()
 
-    @cached_property
-    def listeners(self) -> list[Mapping[int, Any]]:
-        """The hooks of every tap in here, as they come and go."""
-        return [module._forward_hooks for module in self.modules() if isinstance(module, Tap)]
-
-    @property
-    def heard(self) -> bool:
-        """Whether something listens anywhere in here."""
-        return any(self.listeners)
-
     def advance(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (B, k) -> hidden states (B, k, D). The caches move on."""
         x = self.inputs(ids, start=state.length, length=1)
@@ -285,6 +276,16 @@ class Transformer(nn.Module):
         self.head = VocabularyHead(config.d, target_vocabulary, tied_to=tied_to, bias=config.output_bias)
         self.memory, self.logits = Tap(), Tap()
 
+    @cached_property
+    def listeners(self) -> list[Mapping[int, Any]]:
+        """The hooks of every tap in here, as they come and go."""
+        return [module._forward_hooks for module in self.modules() if isinstance(module, Tap)]
+
+    @property
+    def heard(self) -> bool:
+        """Whether something listens anywhere in here."""
+        return any(self.listeners)
+
     # Training: every position of the target at once (teacher forcing).
 
     def train(self, mode: bool = True) -> Self:
@@ -311,7 +312,12 @@ class Transformer(nn.Module):
     # Decoding: one position after the other, the past kept in caches.
 
     def start(self, batch: SourceBatch) -> DecodingState:
-        memories, mask = self.encode(batch)
+        if can_be_taped(self):
+            mask = source_mask(batch, self.head.weight.dtype)
+            taped = TapedEncoder(self.encoder, self.decoder, rows=batch.source.numel())
+            memories = taped.run(batch.source, mask)
+        else:
+            memories, mask = self.encode(batch)
         return DecodingState(memories, mask, [KVCache() for _ in memories])
 
     def step(
@@ -327,12 +333,21 @@ class Transformer(nn.Module):
             layers = [heard[name][0].transpose(1, 2).flatten(0, 1) for name in sorted_by_block(heard)]  # (R, H, S)
             attention = torch.stack(layers, dim=1)
             hidden = hidden.flatten(0, 1)
-        elif self.decoder.heard:
+        elif can_be_taped(self):
+            logits = self.taped(state).run(ids, state)
+            state.length += 1
+            return logits, state, None
+        elif self.heard:
             hidden, attention = self.decoder.advance(side_by_side, state).flatten(0, 1), None
         else:
             hidden, attention = fast_advance(self.decoder, ids, state), None
         state.length += 1
         return product_by_rows(self.head, hidden), state, attention
+
+    def taped(self, state: DecodingState) -> TapedDecoder:
+        if state.taped is None or state.taped.work.tape.rows < state.rows:
+            state.taped = TapedDecoder(self, rows=state.rows)
+        return state.taped
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""

@@ -32,18 +32,24 @@ class KVCache:
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Adds (B, G, T, E) at the end and returns all that is held, as views (B, G, K, E)."""
-        end = self.length + k.size(2)
+        start = self.length
+        keys, values = self.reserve(*k.shape, like=k)
+        keys[:, :, start : self.length] = k
+        values[:, :, start : self.length] = v
+        return keys[:, :, : self.length], values[:, :, : self.length]
+
+    def reserve(self, batch: int, heads: int, more: int, width: int, *, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Makes place for so many more and returns the whole room (B, G, room, E); the caller fills the new place."""
+        end = self.length + more
         store = self.store
         if store is None or store.used != self.length or store.room < end:
-            store = self.store = self._moved(k, v, end)
-        store.keys[:, :, self.length : end] = k
-        store.values[:, :, self.length : end] = v
+            store = self.store = self._moved((batch, heads, max(16, 2 * end), width), like)
         self.length = store.used = end
-        return store.keys[:, :, :end], store.values[:, :, :end]
+        return store.keys, store.values
 
-    def _moved(self, k: Tensor, v: Tensor, end: int) -> Store:
+    def _moved(self, shape: tuple[int, ...], like: Tensor) -> Store:
         """A store with more room that begins with what is held."""
-        keys, values = (x.new_empty(x.size(0), x.size(1), max(16, 2 * end), x.size(3)) for x in (k, v))
+        keys, values = like.new_empty(shape), like.new_empty(shape)
         if self.store is not None:
             keys[:, :, : self.length] = self.store.keys[:, :, : self.length]
             values[:, :, : self.length] = self.store.values[:, :, : self.length]

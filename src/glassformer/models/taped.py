@@ -1,0 +1,177 @@
+"""Encoder and decoder written on tapes (nn/tape.py): the same arithmetic as transformer.py, one call for a whole step.
+
+Only on a CPU, in float32, without gradients, and where nobody listens; a test holds the two together.
+Shapes: B sentences, k hypotheses of each, R = B*k rows, S source tokens, D width, G key/value heads, E head width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor
+
+from glassformer.models.decoding_state import DecodingState
+from glassformer.nn.attention import CrossAttention, SelfAttention
+from glassformer.nn.feed_forward import FeedForward
+from glassformer.nn.native import kernels
+from glassformer.nn.norms import LayerNorm
+from glassformer.nn.tape import Op, Tape, grown, looking, placed
+
+if TYPE_CHECKING:
+    from glassformer.models.transformer import AddNorm, Decoder, DecoderBlock, Encoder, EncoderBlock, Transformer
+
+Memories = list[tuple[Tensor, Tensor]]
+
+
+def can_be_taped(model: Transformer) -> bool:
+    weight = model.head.weight
+    plain = weight.device.type == "cpu" and weight.dtype == torch.float32 and model.decoder.rotary is None
+    silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
+    return plain and silent and kernels() is not None
+
+
+class Workspace:
+    """The rows that every block works on."""
+
+    def __init__(self, rows: int, *, width: int, inner: int, room: int) -> None:
+        self.tape = Tape(rows, room=room)
+        self.x, self.normed, self.z = (self.tape.buffer(width) for _ in range(3))  # (R, D)
+        self.qkv = self.tape.buffer(3 * width)
+        self.inner = self.tape.buffer(inner)  # (R, F)
+
+    def add_norm(self, residual: AddNorm, sublayer: Callable[[Tensor], None]) -> None:
+        """x = LN(x + f(x)), or x + f(LN(x)); the sublayer adds to x what it finds."""
+        if residual.pre_norm:
+            self.tape.norm(residual.norm, self.x, to=self.normed)
+            sublayer(self.normed)
+        else:
+            sublayer(self.x)
+            self.tape.norm(residual.norm, self.x, to=self.x)
+
+    def feed_forward(self, layer: FeedForward, given: Tensor) -> None:
+        self.tape.product(layer.up, given, to=self.inner, activation=layer.activation)
+        self.tape.product(layer.down, self.inner, to=self.x, plus=self.x)
+
+    def attend(self, attention: SelfAttention | CrossAttention) -> Op:
+        """The queries are the first part of qkv."""
+        width, head_width = self.x.size(1), attention.head_width
+        q = self.qkv[:, :width]
+        op = self.tape.attend(
+            q, to=self.z, groups=width // head_width, head_width=head_width, scale=attention.core.scale
+        )
+        self.tape.product(attention.out.linear, self.z, to=self.x, plus=self.x)
+        return op
+
+
+class TapedEncoder:
+    """Reads sentences, and gives what the decoder's blocks look at."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, *, rows: int) -> None:
+        blocks = [cast("EncoderBlock", block) for block in encoder.blocks]
+        first, table = blocks[0], encoder.inputs.embedding
+        room = 10 * len(blocks) + len(decoder.blocks) + 2
+        self.encoder = encoder
+        self.head_width = first.self_attention.head_width
+        self.work = work = Workspace(
+            rows, width=table.weight.size(1), inner=first.feed_forward.up.out_features, room=room
+        )
+        self.embedding = work.tape.embed(table.weight, to=work.x, scale=table.scale)
+        self.looks: list[Op] = []
+        for block in blocks:
+            self.write(block)
+        if isinstance(encoder.final_norm, LayerNorm):
+            work.tape.norm(encoder.final_norm, work.x, to=work.x)
+        self.read: list[Tensor] = []
+        for reader in decoder.blocks:
+            layer = cast("DecoderBlock", reader).cross_attention.key_value
+            self.read.append(torch.empty(rows, layer.out_features))
+            work.tape.product(layer, work.x, to=self.read[-1])
+
+    def write(self, block: EncoderBlock) -> None:
+        work = self.work
+
+        def attend(given: Tensor) -> None:
+            work.tape.product(block.self_attention.qkv, given, to=work.qkv)
+            self.looks.append(work.attend(block.self_attention))
+
+        work.add_norm(block.self_attention_residual, attend)
+        work.add_norm(block.feed_forward_residual, lambda given: work.feed_forward(block.feed_forward, given))
+
+    def run(self, ids: Tensor, mask: Tensor | None) -> Memories:
+        """ids (B, S) and their additive mask (B, 1, 1, S) -> keys and values (B, G, S, E) of every decoder block."""
+        (sentences, length), ids = ids.shape, ids.contiguous()
+        positions = self.encoder.inputs.positions
+        placed(self.embedding, ids, None if positions is None else positions(length), together=length)
+        _, keys, values = self.in_heads(self.work.qkv, sentences, 3)
+        for op in self.looks:
+            looking(op, keys, values, slots=length, together=length, mask=None if mask is None else mask[:, 0])
+        self.work.tape.run(ids.numel())
+        parts = (self.in_heads(one, sentences, 2) for one in self.read)
+        return [(keys, values) for keys, values in parts]
+
+    def in_heads(self, rows: Tensor, sentences: int, parts: int) -> tuple[Tensor, ...]:
+        """(B*S, parts * G * E) -> parts times (B, G, S, E)."""
+        return (
+            rows.view(sentences, -1, parts, rows.size(1) // parts // self.head_width, self.head_width)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
+
+
+class TapedDecoder:
+    """The next token of every hypothesis, again and again."""
+
+    def __init__(self, model: Transformer, *, rows: int) -> None:
+        decoder, table = model.decoder, model.decoder.inputs.embedding
+        blocks = [cast("DecoderBlock", block) for block in decoder.blocks]
+        self.decoder, self.vocabulary = decoder, model.head.weight.size(0)
+        self.work = work = Workspace(
+            rows, width=table.weight.size(1), inner=blocks[0].feed_forward.up.out_features, room=15 * len(blocks) + 3
+        )
+        self.embedding = work.tape.embed(table.weight, to=work.x, scale=table.scale)
+        self.appends: list[Op] = []
+        self.looks_back: list[Op] = []
+        self.looks_over: list[Op] = []
+        for block in blocks:
+            self.write(block)
+        if isinstance(decoder.final_norm, LayerNorm):
+            work.tape.norm(decoder.final_norm, work.x, to=work.x)
+        self.logits = work.tape.product(model.head, work.x, to=torch.empty(0, self.vocabulary))
+
+    def write(self, block: DecoderBlock) -> None:
+        work, width = self.work, self.work.x.size(1)
+        own, cross = block.self_attention, block.cross_attention
+
+        def look_back(given: Tensor) -> None:
+            work.tape.product(own.qkv, given, to=work.qkv)
+            groups = width // own.head_width
+            self.appends.append(work.tape.append(work.qkv[:, width:], groups=groups, head_width=own.head_width))
+            self.looks_back.append(work.attend(own))
+
+        def look_over(given: Tensor) -> None:
+            work.tape.product(cross.query, given, to=work.qkv[:, :width])
+            self.looks_over.append(work.attend(cross))
+
+        work.add_norm(block.self_attention_residual, look_back)
+        work.add_norm(block.cross_attention_residual, look_over)
+        work.add_norm(block.feed_forward_residual, lambda given: work.feed_forward(block.feed_forward, given))
+
+    def run(self, ids: Tensor, state: DecodingState) -> Tensor:
+        """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
+        positions, together = self.decoder.inputs.positions, state.width
+        place = None if positions is None else positions(1, start=state.length)
+        placed(self.embedding, ids, place, together=1)
+        mask = None if state.memory_mask is None else state.memory_mask[:, 0]  # (B, 1, S)
+        for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
+            looking(op, keys, values, slots=keys.size(2), together=together, mask=mask)
+        for append, op, cache in zip(self.appends, self.looks_back, state.caches, strict=True):
+            first = cache.length
+            keys, values = cache.reserve(state.sentences, append.groups, together, append.head_width, like=self.work.x)
+            grown(append, keys, values, first_slot=first, together=together)
+            looking(op, keys, values, slots=first + together, together=together, mask=state.lineage)
+        logits = torch.empty(ids.numel(), self.vocabulary)
+        self.logits.y = logits.data_ptr()
+        self.work.tape.run(ids.numel())
+        return logits

@@ -1,0 +1,338 @@
+/* The arithmetic of a decoder on a CPU, for rows that are few: one call runs a whole list of operations.
+
+   A step of decoding multiplies every weight with a handful of rows. What that costs is reading the weights, and what
+   stands between the products. So weights lie in panels, in the order in which they are read (`packed` in tape.py), and
+   the threads go through the list together, waiting for each other after each operation, without a call in between.
+
+   What is computed for a row does not depend on the rows around it: a sentence gets the same bits alone and in any
+   batch. Vectors are written with the compiler's own extension, so this is not tied to one kind of processor.
+
+   Shapes: R rows, of which a sentence's k stand together; D width, H heads, G key/value heads, E head width. */
+
+#include <math.h>
+#include <omp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __AVX512F__
+#define LANES 16
+#else
+#define LANES 8
+#endif
+#define PANEL (2 * LANES) /* outputs of a panel */
+#define TILE 6            /* rows that are computed at a time: their sums fill the registers */
+#define CACHED 240        /* rows that all panels are multiplied with before the next */
+#define BLOCK 64          /* numbers of which the largest is looked at first */
+
+typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+enum { EMBED, NORM, PRODUCT, APPEND, ATTEND };
+enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
+
+/* One operation: y = f(x), for each row. Which fields it needs, its function says. `tape.py` has the same list. */
+typedef struct {
+    int64_t kind, activation;
+    const float *x;
+    float *y;
+    int64_t x_step, y_step; /* from row to row */
+    const float *weight, *bias, *plus;
+    int64_t in, out;
+    const int64_t *ids;
+    const float *keys, *values, *mask;
+    float *new_keys, *new_values;
+    int64_t sentence_step, head_step, slot_step; /* of keys and values */
+    int64_t mask_sentence_step, mask_row_step;
+    int64_t heads, groups, head_width, slots, first_slot;
+    int64_t together; /* k */
+    double number;    /* the scale of an embedding or of scores; the eps of a norm */
+} Op;
+
+static inline vec all(float value) { return (vec){0} + value; }
+
+static inline vec load(const float *from) { return *(const vec *)from; }
+
+static inline void store(float *to, vec v) { *(vec *)to = v; }
+
+static inline vec larger(vec a, vec b) {
+    whole a_is = a > b;
+    return (vec)(((whole)a & a_is) | ((whole)b & ~a_is));
+}
+
+static inline float sum_of(vec v) {
+    float sum = 0;
+    for (int i = 0; i < LANES; i++) sum += v[i];
+    return sum;
+}
+
+static inline float largest_of(vec v) {
+    float most = v[0];
+    for (int i = 1; i < LANES; i++) most = v[i] > most ? v[i] : most;
+    return most;
+}
+
+/* e^x, to about two units in the last place: 2^n times a polynomial in the rest. */
+static inline vec exponential(vec x) {
+    x = larger(x, all(-87.0f));
+    x = -larger(-x, all(-88.0f));
+    vec n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number, which stands in the low bits */
+    whole power = (whole)n - (whole)all(12582912.0f);
+    n -= 12582912.0f;
+    vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* ln 2 in two parts */
+    vec p = all(1.0f / 5040);
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return (vec)((whole)p + (power << 23));
+}
+
+static inline vec activated(vec v, int64_t activation) {
+    switch (activation) {
+        case RELU: return larger(v, all(0));
+        case SILU: return v / (1.0f + exponential(-v));
+        case GELU:
+            for (int i = 0; i < LANES; i++) v[i] *= 0.5f + 0.5f * erff(v[i] * 0.70710678f);
+            return v;
+        case GELU_TANH: return v / (1.0f + exponential(-1.59576912f * (v + 0.044715f * v * v * v)));
+    }
+    return v;
+}
+
+/* The part of `total` that is this thread's. */
+typedef struct {
+    int64_t begin, end;
+} Part;
+
+static inline Part share(int64_t total, int me, int threads) {
+    return (Part){total * me / threads, total * (me + 1) / threads};
+}
+
+/* y = table[id] * scale + position: a row's position is that of its place among the rows of its sentence. */
+static void embed(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share(rows, me, threads);
+    for (int64_t r = own.begin; r < own.end; r++) {
+        const float *vector = op->weight + op->ids[r] * op->out, *position = op->bias;
+        float *y = op->y + r * op->y_step, scale = (float)op->number;
+        if (position) position += (r % op->together) * op->out;
+        for (int64_t i = 0; i < op->out; i++) y[i] = vector[i] * scale + (position ? position[i] : 0);
+    }
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gain + bias */
+static void norm(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share(rows, me, threads);
+    int64_t width = op->out;
+    for (int64_t r = own.begin; r < own.end; r++) {
+        const float *x = op->x + r * op->x_step;
+        float *y = op->y + r * op->y_step;
+        double sum = 0, squares = 0;
+        for (int64_t i = 0; i < width; i++) sum += x[i];
+        double mean = sum / width;
+        for (int64_t i = 0; i < width; i++) squares += (x[i] - mean) * (x[i] - mean);
+        float middle = (float)mean, scale = (float)(1 / sqrt(squares / width + op->number));
+        for (int64_t i = 0; i < width; i++) {
+            float value = (x[i] - middle) * scale * op->weight[i];
+            y[i] = op->bias ? value + op->bias[i] : value;
+        }
+    }
+}
+
+/* What becomes of a row's sums of one panel: + bias, activation, + plus. Of the last panel some may not be needed. */
+static inline void finish(const Op *op, vec low, vec high, int64_t row, int64_t first) {
+    float *y = op->y + row * op->y_step + first;
+    const float *plus = op->plus ? op->plus + row * op->y_step + first : 0;
+    float rest[PANEL];
+    int64_t left = op->out - first;
+    low = activated(low + load(op->bias + first), op->activation);
+    high = activated(high + load(op->bias + first + LANES), op->activation);
+    if (left >= PANEL) {
+        if (plus) low += load(plus), high += load(plus + LANES);
+        store(y, low);
+        store(y + LANES, high);
+        return;
+    }
+    store(rest, low);
+    store(rest + LANES, high);
+    for (int64_t i = 0; i < left; i++) y[i] = rest[i] + (plus ? plus[i] : 0);
+}
+
+static inline __attribute__((always_inline)) void tile(
+    const Op *op, const int count, int64_t row, const float *panel, int64_t first) {
+    const float *x = op->x + row * op->x_step;
+    const int64_t in = op->in, step = op->x_step;
+    vec sums[TILE][2];
+    for (int r = 0; r < count; r++) sums[r][0] = sums[r][1] = all(0);
+    for (int64_t i = 0; i < in; i++) {
+        vec low = load(panel + i * PANEL), high = load(panel + i * PANEL + LANES);
+        __builtin_prefetch(panel + (in + i) * PANEL);
+        for (int r = 0; r < count; r++) {
+            sums[r][0] += x[r * step + i] * low;
+            sums[r][1] += x[r * step + i] * high;
+        }
+    }
+    for (int r = 0; r < count; r++) finish(op, sums[r][0], sums[r][1], row + r, first);
+}
+
+/* A panel's outputs for the rows from `begin` to `end`, in tiles of like size. Meanwhile the next panel is fetched. */
+static void panel_product(const Op *op, int64_t begin, int64_t end, const float *panel, int64_t first) {
+    int64_t rows = end - begin, tiles = (rows + TILE - 1) / TILE;
+    for (int64_t t = 0; t < tiles; t++) {
+        int64_t from = rows * t / tiles, row = begin + from;
+        switch (rows * (t + 1) / tiles - from) {
+            case 1: tile(op, 1, row, panel, first); break;
+            case 2: tile(op, 2, row, panel, first); break;
+            case 3: tile(op, 3, row, panel, first); break;
+            case 4: tile(op, 4, row, panel, first); break;
+            case 5: tile(op, 5, row, panel, first); break;
+            case 6: tile(op, 6, row, panel, first); break;
+        }
+    }
+}
+
+/* y = activation(x W^T + bias) + plus. W lies in panels (out / PANEL, in, PANEL); the bias fills its panels too. */
+static void product(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share((op->out + PANEL - 1) / PANEL, me, threads);
+    for (int64_t begin = 0; begin < rows; begin += CACHED) {
+        int64_t end = begin + CACHED < rows ? begin + CACHED : rows;
+        for (int64_t p = own.begin; p < own.end; p++) {
+            panel_product(op, begin, end, op->weight + p * op->in * PANEL, p * PANEL);
+        }
+    }
+}
+
+/* Each row's new key and value, x = (keys | values), go to slot first_slot + its place in its sentence. */
+static void append(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share(rows, me, threads);
+    int64_t width = op->head_width;
+    for (int64_t r = own.begin; r < own.end; r++) {
+        const float *key = op->x + r * op->x_step, *value = key + op->groups * width;
+        int64_t start = r / op->together * op->sentence_step + (op->first_slot + r % op->together) * op->slot_step;
+        for (int64_t g = 0; g < op->groups; g++) {
+            memcpy(op->new_keys + start + g * op->head_step, key + g * width, width * sizeof(float));
+            memcpy(op->new_values + start + g * op->head_step, value + g * width, width * sizeof(float));
+        }
+    }
+}
+
+static inline float dot(const float *a, const float *b, int64_t width) {
+    vec sum = all(0);
+    int64_t i = 0;
+    for (; i + LANES <= width; i += LANES) sum += load(a + i) * load(b + i);
+    float rest = sum_of(sum);
+    for (; i < width; i++) rest += a[i] * b[i];
+    return rest;
+}
+
+/* y = softmax(q K^T * scale + mask) V of one head of one row; `scores` has room for all slots and LANES more. */
+static void attend_head(const Op *op, const float *q, const float *keys, const float *mask, float *y, float *scores) {
+    const float *values = op->values + (keys - op->keys);
+    int64_t width = op->head_width, slots = op->slots, i = 0;
+    float most = -INFINITY, scale = (float)op->number;
+    for (i = 0; i < slots; i++) {
+        float hidden = mask ? mask[i] : 0;
+        scores[i] = hidden == -INFINITY ? hidden : dot(q, keys + i * op->slot_step, width) * scale + hidden;
+        most = scores[i] > most ? scores[i] : most;
+    }
+    for (i = slots; i < slots + LANES; i++) scores[i] = -INFINITY;
+    vec sums = all(0);
+    for (i = 0; i < slots; i += LANES) {
+        vec score = load(scores + i);
+        whole seen = score > all(-INFINITY);
+        vec chance = (vec)((whole)exponential(score - most) & seen);
+        store(scores + i, chance);
+        sums += chance;
+    }
+    float sum = sum_of(sums);
+    for (i = 0; i + LANES <= width; i += LANES) {
+        vec mixed = all(0);
+        for (int64_t s = 0; s < slots; s++) {
+            if (scores[s] != 0) mixed += scores[s] * load(values + s * op->slot_step + i);
+        }
+        store(y + i, mixed / sum);
+    }
+    for (; i < width; i++) {
+        float mixed = 0;
+        for (int64_t s = 0; s < slots; s++) mixed += scores[s] * values[s * op->slot_step + i];
+        y[i] = mixed / sum;
+    }
+}
+
+static void attend(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share(rows * op->heads, me, threads);
+    float *scores = malloc((op->slots + LANES) * sizeof(float));
+    for (int64_t unit = own.begin; unit < own.end; unit++) {
+        int64_t r = unit / op->heads, h = unit % op->heads, b = r / op->together, j = r % op->together;
+        const float *keys = op->keys + b * op->sentence_step + h * op->groups / op->heads * op->head_step;
+        const float *mask = op->mask ? op->mask + b * op->mask_sentence_step + j * op->mask_row_step : 0;
+        int64_t place = h * op->head_width;
+        attend_head(op, op->x + r * op->x_step + place, keys, mask, op->y + r * op->y_step + place, scores);
+    }
+    free(scores);
+}
+
+int64_t panel_width(void) { return PANEL; }
+
+/* All operations, one after the other, on the first `rows` rows. */
+void run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
+#pragma omp parallel num_threads((int)threads)
+    {
+        int me = omp_get_thread_num(), team = omp_get_num_threads();
+        for (int64_t i = 0; i < count; i++) {
+            switch (ops[i].kind) {
+                case EMBED: embed(ops + i, rows, me, team); break;
+                case NORM: norm(ops + i, rows, me, team); break;
+                case PRODUCT: product(ops + i, rows, me, team); break;
+                case APPEND: append(ops + i, rows, me, team); break;
+                case ATTEND: attend(ops + i, rows, me, team); break;
+            }
+#pragma omp barrier
+        }
+    }
+}
+
+/* The n largest of `size` numbers, largest first, the earlier of equals first. */
+static void largest(const float *numbers, int64_t size, int64_t n, float *values, int64_t *places) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i++) values[i] = -INFINITY, places[i] = i;
+    for (int64_t start = 0; start < size; start += BLOCK) {
+        int64_t end = start + BLOCK < size ? start + BLOCK : size;
+        if (end == start + BLOCK && found == n) {
+            vec most = load(numbers + start);
+            for (int64_t i = start + LANES; i < end; i += LANES) most = larger(load(numbers + i), most);
+            if (!(largest_of(most) > values[n - 1])) continue;
+        }
+        for (int64_t i = start; i < end; i++) {
+            if (found == n && !(numbers[i] > values[n - 1])) continue;
+            int64_t at = found < n ? found++ : n - 1;
+            for (; at > 0 && numbers[i] > values[at - 1]; at--) values[at] = values[at - 1], places[at] = places[at - 1];
+            values[at] = numbers[i], places[at] = i;
+        }
+    }
+}
+
+/* log of the sum of e^(x - most) */
+static float log_sum(const float *numbers, int64_t size, float most) {
+    vec sums[4] = {all(0), all(0), all(0), all(0)};
+    int64_t i = 0;
+    for (; i + 4 * LANES <= size; i += 4 * LANES) {
+        for (int j = 0; j < 4; j++) sums[j] += exponential(load(numbers + i + j * LANES) - most);
+    }
+    float sum = sum_of(sums[0] + sums[1] + (sums[2] + sums[3]));
+    for (; i < size; i++) sum += expf(numbers[i] - most);
+    return logf(sum);
+}
+
+/* Of each row of logits (rows, size) the n largest log-probabilities (rows, n), and their places. */
+void best(const float *logits, int64_t rows, int64_t size, int64_t n, float *values, int64_t *places, int64_t threads) {
+#pragma omp parallel for num_threads((int)threads) schedule(static)
+    for (int64_t r = 0; r < rows; r++) {
+        largest(logits + r * size, size, n, values + r * n, places + r * n);
+        float most = values[r * n], rest = log_sum(logits + r * size, size, most);
+        for (int64_t i = 0; i < n; i++) values[r * n + i] -= most + rest;
+    }
+}

@@ -1,0 +1,178 @@
+"""A tape: operations on rows of numbers, written down once and then run in one call of kernels.c.
+
+Each method writes down one operation of every row. Buffers are (rows, width); a part of one, as `qkv[:, :width]`, is as
+good as a whole one. What changes between runs (which slots attention looks at) is told to the written operation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from glassformer.nn.feed_forward import ACTIVATIONS
+from glassformer.nn.native import Pointer, Whole, kernels
+from glassformer.nn.norms import LayerNorm
+from glassformer.nn.products import PACKED, Layer
+
+EMBED, NORM, PRODUCT, APPEND, ATTEND = range(5)
+NUMBERS = {ACTIVATIONS[name]: number for number, name in enumerate(("relu", "silu", "gelu", "gelu_tanh"), start=1)}
+POINTERS = {"x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"}
+FIELDS = (
+    *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "plus", "in", "out", "ids"),
+    *("keys", "values", "mask", "new_keys", "new_values", "sentence_step", "head_step", "slot_step"),
+    *("mask_sentence_step", "mask_row_step", "heads", "groups", "head_width", "slots", "first_slot", "together"),
+)
+
+
+class Op(ctypes.Structure):
+    """One operation, field by field as in kernels.c."""
+
+    _fields_ = [
+        *((name, Pointer if name in POINTERS else Whole) for name in FIELDS),
+        ("number", ctypes.c_double),
+    ]
+
+
+class Tape:
+    """Room for so many rows and operations. One thread at a time may run it."""
+
+    def __init__(self, rows: int, *, room: int) -> None:
+        self.rows = rows
+        self.ops = (Op * room)()
+        self.count = 0
+        self.held: list[Tensor] = []  # what the pointers point to
+
+    def buffer(self, width: int) -> Tensor:
+        """(rows, width), not filled."""
+        return self.hold(torch.empty(self.rows, width))
+
+    def hold(self, tensor: Tensor) -> Tensor:
+        self.held.append(tensor)
+        return tensor
+
+    def written(self, kind: int, *, x: Tensor | None = None, to: Tensor | None = None) -> Op:
+        op: Op = self.ops[self.count]
+        self.count += 1
+        op.kind = kind
+        if x is not None:
+            op.x, op.x_step = x.data_ptr(), x.stride(0)
+        if to is not None:
+            op.y, op.y_step, op.out = to.data_ptr(), to.stride(0), to.size(1)
+        return op
+
+    def embed(self, table: Tensor, *, to: Tensor, scale: float) -> Op:
+        """table[id] * scale + position; see `placed`."""
+        op = self.written(EMBED, to=to)
+        op.weight, op.number = self.hold(table).data_ptr(), scale
+        return op
+
+    def norm(self, norm: LayerNorm, x: Tensor, *, to: Tensor) -> None:
+        op = self.written(NORM, x=x, to=to)
+        op.weight, op.number = self.hold(norm.gain).data_ptr(), norm.eps
+        if norm.bias is not None:
+            op.bias = self.hold(norm.bias).data_ptr()
+
+    def product(
+        self, layer: Layer, x: Tensor, *, to: Tensor, activation: object = None, plus: Tensor | None = None
+    ) -> Op:
+        """activation(x W^T + b) + plus; `plus` may be `to` itself."""
+        panels, bias = packed(layer)
+        op = self.written(PRODUCT, x=x, to=to)
+        op.weight, op.bias = self.hold(panels).data_ptr(), self.hold(bias).data_ptr()
+        setattr(op, "in", x.size(1))
+        op.activation = 0 if activation is None else NUMBERS[activation]  # type: ignore[index]
+        if plus is not None:
+            assert plus.stride(0) == to.stride(0)
+            op.plus = plus.data_ptr()
+        return op
+
+    def append(self, keys_values: Tensor, *, groups: int, head_width: int) -> Op:
+        """The new keys and values (rows, 2 * G * E) go to a cache; see `grown`."""
+        op = self.written(APPEND, x=keys_values)
+        op.groups, op.head_width = groups, head_width
+        return op
+
+    def attend(self, q: Tensor, *, to: Tensor, groups: int, head_width: int, scale: float | None) -> Op:
+        """Queries (rows, H * E) read keys and values; see `looking`."""
+        op = self.written(ATTEND, x=q, to=to)
+        op.heads, op.groups, op.head_width = q.size(1) // head_width, groups, head_width
+        op.number = head_width**-0.5 if scale is None else scale
+        return op
+
+    def run(self, rows: int) -> None:
+        library = kernels()
+        assert library is not None
+        assert rows <= self.rows
+        library.run(ctypes.addressof(self.ops), self.count, rows, torch.get_num_threads())
+
+
+def placed(op: Op, ids: Tensor, positions: Tensor | None, *, together: int) -> None:
+    """What is embedded, and the positions (together, D) of the rows of each sentence."""
+    op.ids, op.together = ids.data_ptr(), together
+    op.bias = None if positions is None else positions.data_ptr()
+
+
+def grown(op: Op, keys: Tensor, values: Tensor, *, first_slot: int, together: int) -> None:
+    """The cache, (B, G, room, E) twice, and where its next slots begin."""
+    op.new_keys, op.new_values, op.first_slot, op.together = keys.data_ptr(), values.data_ptr(), first_slot, together
+    op.sentence_step, op.head_step, op.slot_step, _ = keys.stride()
+
+
+def looking(op: Op, keys: Tensor, values: Tensor, *, slots: int, together: int, mask: Tensor | None) -> None:
+    """What is looked at: keys and values (B, G, K, E) of which the first slots count, mask (B, 1 or k, slots)."""
+    assert keys.stride() == values.stride()
+    assert keys.stride(3) == 1
+    op.keys, op.values, op.slots, op.together = keys.data_ptr(), values.data_ptr(), slots, together
+    op.sentence_step, op.head_step, op.slot_step, _ = keys.stride()
+    op.mask = None
+    if mask is not None:
+        op.mask, op.mask_sentence_step = mask.data_ptr(), mask.stride(0)
+        op.mask_row_step = 0 if mask.size(1) == 1 else mask.stride(1)
+
+
+def packed(layer: Layer) -> tuple[Tensor, Tensor]:
+    """The weight (N, K) in panels (N / width, K, width), and the bias, zeros where there is none.
+
+    Made once, and again when the weight has changed (see `forget`). It belongs to no state dict.
+    """
+    weight, bias = layer.weight, layer.bias
+    now = (weight.data_ptr(), version(weight), None if bias is None else version(bias))
+    known = layer.__dict__.get(PACKED)
+    if known is None or known[0] != now:
+        with torch.inference_mode(False), torch.no_grad():
+            known = layer.__dict__[PACKED] = (now, *panels_of(weight.detach(), bias))
+    return known[1], known[2]
+
+
+def version(weight: Tensor) -> int:
+    """How often it was changed; what was made for inference alone is not counted."""
+    return 0 if weight.is_inference() else weight._version
+
+
+def panels_of(weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    library = kernels()
+    assert library is not None
+    width, (outputs, inputs) = library.panel_width(), weight.shape
+    count = -(-outputs // width)
+    panels, biases = weight.new_zeros(count * width, inputs), weight.new_zeros(count * width)
+    panels[:outputs] = weight
+    if bias is not None:
+        biases[:outputs] = bias.detach()
+    return panels.view(count, width, inputs).transpose(1, 2).contiguous(), biases
+
+
+def best_of(logits: Tensor, n: int) -> tuple[Tensor, Tensor] | None:
+    """The n largest log-probabilities of each row (R, V), largest first, and their places: both (R, n).
+
+    None where kernels.c cannot: then it is for torch.
+    """
+    library = kernels()
+    if library is None or logits.device.type != "cpu" or logits.dtype != torch.float32 or not logits.is_contiguous():
+        return None
+    rows, size = logits.shape
+    values, places = torch.empty(rows, n), torch.empty(rows, n, dtype=torch.int64)
+    threads = torch.get_num_threads()
+    library.best(logits.data_ptr(), rows, size, n, values.data_ptr(), places.data_ptr(), threads)
+    return values, places

@@ -1,0 +1,185 @@
+"""Operations on a tape: the same numbers as torch's, and the same bits in any company."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from glassformer.nn import native
+from glassformer.nn.attention import attend
+from glassformer.nn.feed_forward import ACTIVATIONS
+from glassformer.nn.norms import LayerNorm
+from glassformer.nn.products import forget
+from glassformer.nn.tape import Tape, best_of, grown, looking, placed
+
+needs_kernels = pytest.mark.skipif(native.kernels() is None, reason="there is no C compiler with OpenMP here")
+
+
+def product(layer: nn.Linear, x: Tensor, **options: object) -> Tensor:
+    tape = Tape(max(1, len(x)), room=1)
+    to = tape.buffer(layer.out_features)
+    tape.product(layer, x, to=to, **options)  # type: ignore[arg-type]
+    tape.run(len(x))
+    return to[: len(x)]
+
+
+@needs_kernels
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("out", "into"), [(16, 8), (37, 11), (1, 1), (300, 5), (7, 257)])
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 6, 7, 13, 251])
+def test_a_product(rows: int, out: int, into: int, bias: bool) -> None:
+    layer, x = nn.Linear(into, out, bias=bias), torch.randn(rows, into)
+    torch.testing.assert_close(product(layer, x), F.linear(x, layer.weight, layer.bias), rtol=1e-5, atol=1e-5)
+
+
+@needs_kernels
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_before_what_is_added(name: str) -> None:
+    layer = nn.Linear(1, 33)
+    x = torch.linspace(-120, 120, 331)[:, None]
+    plus = torch.randn(331, 33)
+    expected = ACTIVATIONS[name](F.linear(x, layer.weight, layer.bias)) + plus
+    found = product(layer, x, activation=ACTIVATIONS[name], plus=plus)
+    torch.testing.assert_close(found, expected, rtol=2e-6, atol=2e-6)
+
+
+@needs_kernels
+def test_a_row_has_the_same_bits_in_any_company() -> None:
+    layer, x = nn.Linear(67, 91), torch.randn(100, 67)
+    together = product(layer, x)
+    for row in range(100):
+        assert torch.equal(product(layer, x[row : row + 1]), together[row : row + 1])
+    assert torch.equal(product(layer, x[40:53]), together[40:53])
+
+
+@needs_kernels
+def test_changed_weights_are_noticed() -> None:
+    layer, x = nn.Linear(4, 30), torch.randn(2, 4)
+    product(layer, x)
+    with torch.no_grad():
+        layer.bias.mul_(2)
+    torch.testing.assert_close(product(layer, x), layer(x))
+    layer.weight.data.zero_()  # counted nowhere
+    forget(layer)
+    torch.testing.assert_close(product(layer, x), layer.bias.expand(2, -1))
+    assert set(layer.state_dict()) == {"weight", "bias"}
+
+
+@needs_kernels
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_norm_also_in_its_own_place(bias: bool) -> None:
+    norm, x = LayerNorm(13, bias=bias), 3 * torch.randn(9, 13) + 50
+    with torch.no_grad():
+        norm.gain.normal_()
+    expected = norm(x)
+    tape = Tape(9, room=1)
+    tape.norm(norm, x, to=x)
+    tape.run(9)
+    torch.testing.assert_close(x, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_kernels
+def test_embeddings_have_the_positions_of_their_sentence() -> None:
+    table, positions, ids = torch.randn(20, 6), torch.randn(3, 6), torch.tensor([[1, 2, 3], [19, 0, 1]])
+    tape = Tape(6, room=1)
+    to = tape.buffer(6)
+    op = tape.embed(table, to=to, scale=2.5)
+    placed(op, ids, positions, together=3)
+    tape.run(6)
+    torch.testing.assert_close(to.view(2, 3, 6), 2.5 * table[ids] + positions)
+    placed(op, ids, None, together=3)
+    tape.run(6)
+    torch.testing.assert_close(to.view(2, 3, 6), 2.5 * table[ids])
+
+
+@needs_kernels
+@pytest.mark.parametrize("heads", [2, 6])  # of queries; keys and values have 2
+@pytest.mark.parametrize(("slots", "head_width"), [(1, 3), (8, 8), (21, 19)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention(heads: int, slots: int, head_width: int, masked: bool) -> None:
+    sentences, together = 3, 4
+    q = torch.randn(sentences * together, heads * head_width)
+    keys, values = torch.randn(2, sentences, 2, slots + 5, head_width) * 3  # with room for more
+    mask = torch.zeros(sentences, together, slots)
+    if masked:
+        mask = torch.where(torch.rand(mask.shape) < 0.5, float("-inf"), torch.randn(mask.shape))
+        mask[:, :, -1] = 0
+    tape = Tape(sentences * together, room=1)
+    to = tape.buffer(heads * head_width)
+    op = tape.attend(q, to=to, groups=2, head_width=head_width, scale=None)
+    looking(op, keys, values, slots=slots, together=together, mask=mask if masked else None)
+    tape.run(sentences * together)
+    many = [x[:, :, :slots].repeat_interleave(heads // 2, dim=1).double() for x in (keys, values)]
+    in_heads = q.view(sentences, together, heads, head_width).transpose(1, 2).double()
+    expected, _ = attend(in_heads, *many, mask=mask[:, None].double())
+    torch.testing.assert_close(to.double(), expected.transpose(1, 2).reshape(to.shape), rtol=2e-5, atol=2e-5)
+
+
+@needs_kernels
+def test_new_keys_and_values_go_to_their_slots() -> None:
+    given = torch.randn(6, 2 * 2 * 5)  # 2 sentences, 3 hypotheses of each; 2 heads of width 5
+    keys, values = torch.zeros(2, 2, 2, 9, 5)
+    tape = Tape(6, room=1)
+    grown(tape.append(given, groups=2, head_width=5), keys, values, first_slot=4, together=3)
+    tape.run(6)
+    new_keys, new_values = given.view(2, 3, 2, 2, 5).permute(2, 0, 3, 1, 4)  # (B, G, k, E)
+    assert torch.equal(keys[:, :, 4:7], new_keys)
+    assert torch.equal(values[:, :, 4:7], new_values)
+    assert not keys[:, :, :4].any()
+    assert not values[:, :, 7:].any()
+
+
+@needs_kernels
+@pytest.mark.parametrize(("size", "n"), [(1, 1), (5, 5), (64, 3), (1000, 1), (3001, 7), (200, 200)])
+def test_the_best_of_logits(size: int, n: int) -> None:
+    logits = 10 * torch.randn(11, size)
+    logits[3] = logits[3].sort().values
+    logits[4] = -30000.0
+    logits[4, 0] = 0
+    found = best_of(logits, n)
+    assert found is not None
+    expected = logits.double().log_softmax(dim=1).topk(n, dim=1)
+    torch.testing.assert_close(found[0].double(), expected.values, rtol=1e-6, atol=4e-6)
+    sound = torch.arange(11) != 4  # where there are no equals
+    assert torch.equal(found[1][sound], expected.indices[sound])
+
+
+@needs_kernels
+def test_of_equals_the_first_is_best() -> None:
+    found = best_of(torch.zeros(1, 300), 4)
+    assert found is not None
+    assert found[1].tolist() == [[0, 1, 2, 3]]
+
+
+@needs_kernels
+def test_half_precision_is_left_to_torch() -> None:
+    assert best_of(torch.zeros(1, 3, dtype=torch.bfloat16), 1) is None
+    assert best_of(torch.zeros(3, 2).t(), 1) is None
+
+
+@pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
+def test_without_a_compiler_there_are_no_kernels(
+    compiler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", compiler)
+    assert native.kernels.__wrapped__() is None
+
+
+def test_kernels_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(native.SWITCH, "0")
+    assert native.kernels.__wrapped__() is None
+
+
+@needs_kernels
+def test_they_are_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert native.kernels.__wrapped__() is not None
+    assert [path.suffix for path in (tmp_path / "glassformer").iterdir()] == [".so"]
+    monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: pytest.fail("compiled again"))
+    assert native.kernels.__wrapped__() is not None
