@@ -32,13 +32,15 @@ class Best:
         values, tokens, own = (x.cpu().numpy().reshape(shape) for x in found)  # (B, k, n)
         total = (rows.scores[:, :, None] + values).reshape(len(values), -1)  # (B, k*n)
         order = np.argsort(-total, axis=1, kind="stable")[:, : self.width]  # (B, k'), k' <= k
-        scores = np.take_along_axis(total, order, axis=1)
-        spent = np.arange(order.shape[1]) >= rows.left[:, None]
+        places = order + np.arange(len(total))[:, None] * total.shape[1]  # among those of all sentences
+        scores = total.ravel()[places]
+        if rows.left.min() < order.shape[1]:
+            scores[np.arange(order.shape[1]) >= rows.left[:, None]] = DEAD
         return Choice(
             parent=order // tokens.shape[2],
-            token=np.take_along_axis(tokens.reshape(len(tokens), -1), order, axis=1),
-            log_prob=np.take_along_axis(own.reshape(len(own), -1), order, axis=1).astype(np.float64),
-            scores=np.where(spent, DEAD, scores),
+            token=tokens.ravel()[places],
+            log_prob=own.ravel()[places].astype(np.float64),
+            scores=scores,
         )
 
 

@@ -86,8 +86,10 @@ class Rows:
 
 def extended(past: NDArray[T], parent: Ints, latest: NDArray[T]) -> NDArray[T]:
     """(B, k, t) of the parents, and what came last (B, k') -> (B, k', t+1)."""
-    taken = np.take_along_axis(past, parent[:, :, None], axis=1)
-    return np.concatenate([taken, latest[:, :, None]], axis=2)
+    longer = np.empty((*parent.shape, past.shape[2] + 1), past.dtype)
+    longer[:, :, :-1] = past[np.arange(len(parent))[:, None], parent]
+    longer[:, :, -1] = latest
+    return longer
 
 
 @dataclass

@@ -124,6 +124,8 @@ def leaving(going: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
     """Hypotheses that just ended are put aside, and their sentence has one less to follow."""
     done = (rows.tokens[:, :, -1] == task.eos) & rows.alive  # (B, k)
+    if not done.any():
+        return
     for b, j in zip(*done.nonzero(), strict=True):
         ended[rows.sentence[b]].all.append(hypothesis(task, rows, b, j, finished=True))
     rows.left = rows.left - done.sum(axis=1)
@@ -132,9 +134,10 @@ def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
 
 def give_up_stuck(task: Task, before: Rows, rows: Rows, ended: Sequence[Ended]) -> None:
     """Where the rules forbid everything, the hypotheses end as they are."""
-    stuck = before.alive.any(axis=1) & ~rows.alive.any(axis=1)
-    for b in np.flatnonzero(stuck).tolist():
-        cut(task, before, b, ended)
+    dead = ~rows.alive.any(axis=1)
+    if dead.any():
+        for b in np.flatnonzero(dead & before.alive.any(axis=1)).tolist():
+            cut(task, before, b, ended)
 
 
 def close_decided(task: Task, rows: Rows, ended: Sequence[Ended]) -> NDArray[np.bool_]:
@@ -143,11 +146,14 @@ def close_decided(task: Task, rows: Rows, ended: Sequence[Ended]) -> NDArray[np.
     A sentence at its limit gives up its open hypotheses as they are.
     """
     best = rows.scores.max(axis=1)  # (B,)
-    full: NDArray[np.bool_] = np.asarray(rows.length >= task.limits[rows.sentence])
-    for b in np.flatnonzero(full & (best > DEAD)).tolist():
-        cut(task, rows, b, ended)
-    verdicts = ~full & (best > DEAD)
-    for b in np.flatnonzero(verdicts & (rows.left < task.chooser.width)).tolist():  # some hypotheses have ended
+    verdicts: NDArray[np.bool_] = best > DEAD
+    full = rows.length >= task.limits[rows.sentence]
+    if full.any():
+        for b in np.flatnonzero(full & verdicts).tolist():
+            cut(task, rows, b, ended)
+        verdicts &= ~full
+    begun = verdicts & (rows.left < task.chooser.width)  # some hypotheses have ended
+    for b in np.flatnonzero(begun).tolist() if begun.any() else ():
         sentence = rows.sentence[b]
         # log P only falls with length: the best a hypothesis can reach is its present log P at full length.
         attainable = task.ranked(float(best[b]), int(task.limits[sentence]))

@@ -6,15 +6,15 @@ Shapes: B sentences, k hypotheses of each, R = B*k rows, S source tokens, H head
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from glassformer.nn.cache import KVCache
 
-if TYPE_CHECKING:
-    from glassformer.models.taped import TapedDecoder
+Ints = NDArray[np.int64]
 
 WORTH_CLEARING = 512  # slots
 
@@ -33,7 +33,6 @@ class DecodingState:
     width: int = 1  # k
     length: int = 0  # tokens so far
     lineage: Tensor | None = None  # (B, k, slots): 0 for the slots of a hypothesis, else -inf; None: all are its own
-    taped: TapedDecoder | None = None  # what works on it, where that is written on a tape
     cleared: int = 0  # slots that were left when those which nobody needed were given up
 
     @property
@@ -50,26 +49,27 @@ class DecodingState:
             own = torch.eye(self.width, dtype=self.lineage.dtype, device=self.lineage.device).log()  # 0 and -inf
             self.lineage = torch.cat([self.lineage, own.expand(self.sentences, -1, -1)], dim=2)
 
-    def lineage_of(self, owner: Tensor, hypothesis: Tensor) -> Tensor:
-        """The slots of chosen hypotheses of chosen sentences, (R, slots)."""
+    def lineage_of(self, rows: Tensor) -> Tensor:
+        """The slots of chosen rows, (R, slots)."""
         if self.lineage is not None:
-            return self.lineage[owner, hypothesis]
-        return self.memories[0][0].new_zeros(owner.numel(), self.caches[0].length)
+            return self.lineage.flatten(0, 1).index_select(0, rows)
+        return self.memories[0][0].new_zeros(rows.numel(), self.caches[0].length)
 
     def select(self, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""
-        owner, hypothesis = rows // self.width, rows % self.width  # (R',)
-        kept = evenly_owned(owner)
-        width = rows.numel() // kept.numel()
+        owners = rows.cpu().numpy() // self.width  # (R',): so few numbers are quicker there
+        kept = evenly_owned(owners)
+        width = len(owners) // len(kept)
         alone = width == self.width == 1 and self.lineage is None
-        lineage = None if alone else self.lineage_of(owner, hypothesis).view(kept.numel(), width, -1)
-        if kept.numel() == self.sentences and bool((kept == torch.arange(len(kept), device=kept.device)).all()):
+        lineage = None if alone else self.lineage_of(rows).view(len(kept), width, -1)
+        if len(kept) == self.sentences and bool((kept == np.arange(len(kept))).all()):
             memories, mask, caches = self.memories, self.memory_mask, [cache.twin() for cache in self.caches]
         else:
-            memories = [(k.index_select(0, kept), v.index_select(0, kept)) for k, v in self.memories]
-            mask = None if self.memory_mask is None else self.memory_mask.index_select(0, kept)
-            caches = [cache.select(kept) for cache in self.caches]
-        chosen = DecodingState(memories, mask, caches, width, self.length, lineage, self.taped, self.cleared)
+            index = torch.as_tensor(kept, device=rows.device)
+            memories = [(k.index_select(0, index), v.index_select(0, index)) for k, v in self.memories]
+            mask = None if self.memory_mask is None else self.memory_mask.index_select(0, index)
+            caches = [cache.select(index) for cache in self.caches]
+        chosen = DecodingState(memories, mask, caches, width, self.length, lineage, self.cleared)
         if lineage is not None and lineage.size(2) > max(WORTH_CLEARING, 2 * self.cleared):
             chosen.clear()
         return chosen
@@ -84,8 +84,9 @@ class DecodingState:
         self.caches = [cache.pick(places) for cache in self.caches]
 
 
-def evenly_owned(owner: Tensor) -> Tensor:
+def evenly_owned(owners: Ints) -> Ints:
     """The sentences to keep, so that row i belongs to sentence i // (rows per sentence). Where the rows are not
     evenly many or not together, a sentence is kept once per row."""
-    sentences, counts = torch.unique_consecutive(owner, return_counts=True)
-    return sentences if bool((counts == counts[0]).all()) else owner
+    starts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
+    counts = np.diff(starts, prepend=0, append=len(owners))
+    return owners[np.append(0, starts)] if (counts == counts[0]).all() else owners

@@ -6,6 +6,7 @@ Shapes: B sentences, k hypotheses of each, R = B*k rows, S source tokens, D widt
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -17,7 +18,7 @@ from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.native import kernels
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Tape, grown, looking, placed
+from glassformer.nn.tape import Op, Tape, grown, looking, placed, version
 
 if TYPE_CHECKING:
     from glassformer.models.transformer import AddNorm, Decoder, DecoderBlock, Encoder, EncoderBlock, Transformer
@@ -25,11 +26,49 @@ if TYPE_CHECKING:
 Memories = list[tuple[Tensor, Tensor]]
 
 
-def can_be_taped(model: Transformer) -> bool:
-    weight = model.head.weight
-    plain = weight.device.type == "cpu" and weight.dtype == torch.float32 and model.decoder.rotary is None
-    silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
-    return plain and silent and kernels() is not None
+class Tapes:
+    """What is written for a model, by each thread for itself; again when the weights have changed.
+
+    Weights that change without being counted, as fused optimisers change them, need new `Tapes`.
+    """
+
+    def __init__(self) -> None:
+        self.own = threading.local()
+
+    def __deepcopy__(self, memo: object) -> Tapes:
+        return Tapes()
+
+    def __reduce__(self) -> tuple[type[Tapes], tuple[()]]:
+        return Tapes, ()
+
+    def ready(self, model: Transformer) -> bool:
+        """Whether tapes may stand in for the model; called before each sentence."""
+        known = getattr(self.own, "weights", None)
+        weights = known[0] if known else list(model.parameters())
+        now = [(weight.data_ptr(), version(weight)) for weight in weights]
+        if known is None or now != known[1]:
+            self.own.weights = (weights, now)
+            self.own.encoder = self.own.decoder = None
+            plain = all(one.device.type == "cpu" and one.dtype == torch.float32 for one in weights)
+            self.own.possible = plain and model.decoder.rotary is None and kernels() is not None
+        return self.usable(model)
+
+    def usable(self, model: Transformer) -> bool:
+        """The same between the steps of a sentence."""
+        allowed = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
+        return allowed and getattr(self.own, "possible", False)
+
+    def encoder(self, model: Transformer, rows: int) -> TapedEncoder:
+        if self.own.encoder is None or self.own.encoder.work.tape.rows < rows:
+            self.own.encoder = TapedEncoder(model.encoder, model.decoder, rows=rows)
+        written: TapedEncoder = self.own.encoder
+        return written
+
+    def decoder(self, model: Transformer, rows: int) -> TapedDecoder:
+        if self.own.decoder is None or self.own.decoder.work.tape.rows < rows:
+            self.own.decoder = TapedDecoder(model, rows=rows)
+        written: TapedDecoder = self.own.decoder
+        return written
 
 
 class Workspace:
@@ -83,11 +122,8 @@ class TapedEncoder:
             self.write(block)
         if isinstance(encoder.final_norm, LayerNorm):
             work.tape.norm(encoder.final_norm, work.x, to=work.x)
-        self.read: list[Tensor] = []
-        for reader in decoder.blocks:
-            layer = cast("DecoderBlock", reader).cross_attention.key_value
-            self.read.append(torch.empty(rows, layer.out_features))
-            work.tape.product(layer, work.x, to=self.read[-1])
+        readers = [cast("DecoderBlock", block).cross_attention.key_value for block in decoder.blocks]
+        self.reads = [work.tape.product(one, work.x, to=torch.empty(0, one.out_features)) for one in readers]
 
     def write(self, block: EncoderBlock) -> None:
         work = self.work
@@ -104,11 +140,15 @@ class TapedEncoder:
         (sentences, length), ids = ids.shape, ids.contiguous()
         positions = self.encoder.inputs.positions
         placed(self.embedding, ids, None if positions is None else positions(length), together=length)
-        _, keys, values = self.in_heads(self.work.qkv, sentences, 3)
+        rows = ids.numel()
+        _, keys, values = self.in_heads(self.work.qkv[:rows], sentences, 3)
         for op in self.looks:
             looking(op, keys, values, slots=length, together=length, mask=None if mask is None else mask[:, 0])
-        self.work.tape.run(ids.numel())
-        parts = (self.in_heads(one, sentences, 2) for one in self.read)
+        memories = torch.empty(len(self.reads), rows, self.reads[0].out)  # (N, B*S, 2 * G * E)
+        for op, memory in zip(self.reads, memories, strict=True):
+            op.y = memory.data_ptr()
+        self.work.tape.run(rows)
+        parts = (self.in_heads(memory, sentences, 2) for memory in memories)
         return [(keys, values) for keys, values in parts]
 
     def in_heads(self, rows: Tensor, sentences: int, parts: int) -> tuple[Tensor, ...]:

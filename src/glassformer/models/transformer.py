@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from glassformer.config import Settings
 from glassformer.models.decoding_state import DecodingState
 from glassformer.models.fast_step import fast_advance
-from glassformer.models.taped import TapedDecoder, TapedEncoder, can_be_taped
+from glassformer.models.taped import Tapes
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.cache import KVCache
 from glassformer.nn.dropout import Dropout
@@ -275,6 +275,7 @@ class Transformer(nn.Module):
         tied_to = None if config.tied == "none" else target.weight
         self.head = VocabularyHead(config.d, target_vocabulary, tied_to=tied_to, bias=config.output_bias)
         self.memory, self.logits = Tap(), Tap()
+        self.tapes = Tapes()
 
     @cached_property
     def listeners(self) -> list[Mapping[int, Any]]:
@@ -292,6 +293,7 @@ class Transformer(nn.Module):
         """What decoding has prepared of the weights is forgotten when they are about to change."""
         if mode:
             forget(self)
+            self.tapes = Tapes()
         return super().train(mode)
 
     def forward(self, batch: PairBatch) -> Tensor:
@@ -312,10 +314,9 @@ class Transformer(nn.Module):
     # Decoding: one position after the other, the past kept in caches.
 
     def start(self, batch: SourceBatch) -> DecodingState:
-        if can_be_taped(self):
+        if self.tapes.ready(self):
             mask = source_mask(batch, self.head.weight.dtype)
-            taped = TapedEncoder(self.encoder, self.decoder, rows=batch.source.numel())
-            memories = taped.run(batch.source, mask)
+            memories = self.tapes.encoder(self, batch.source.numel()).run(batch.source, mask)
         else:
             memories, mask = self.encode(batch)
         return DecodingState(memories, mask, [KVCache() for _ in memories])
@@ -333,8 +334,8 @@ class Transformer(nn.Module):
             layers = [heard[name][0].transpose(1, 2).flatten(0, 1) for name in sorted_by_block(heard)]  # (R, H, S)
             attention = torch.stack(layers, dim=1)
             hidden = hidden.flatten(0, 1)
-        elif can_be_taped(self):
-            logits = self.taped(state).run(ids, state)
+        elif self.tapes.usable(self):
+            logits = self.tapes.decoder(self, state.rows).run(ids, state)
             state.length += 1
             return logits, state, None
         elif self.heard:
@@ -343,11 +344,6 @@ class Transformer(nn.Module):
             hidden, attention = fast_advance(self.decoder, ids, state), None
         state.length += 1
         return product_by_rows(self.head, hidden), state, attention
-
-    def taped(self, state: DecodingState) -> TapedDecoder:
-        if state.taped is None or state.taped.work.tape.rows < state.rows:
-            state.taped = TapedDecoder(self, rows=state.rows)
-        return state.taped
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""
