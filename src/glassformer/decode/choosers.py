@@ -27,9 +27,8 @@ class Best:
         return np.full(count, self.width)
 
     def choose(self, chances: Chances, rows: Rows) -> Choice:
-        found = chances.best(min(self.width, chances.logits.size(1)))  # (B*k, n) each
-        shape = (*rows.scores.shape, -1)
-        values, tokens, own = (x.cpu().numpy().reshape(shape) for x in found)  # (B, k, n)
+        found = (x.cpu().numpy() for x in chances.best(min(self.width, chances.logits.size(1))))  # (R, n) each
+        values, tokens, own = (rows.placed(x, filling) for x, filling in zip(found, (DEAD, 0, DEAD), strict=True))
         total = (rows.scores[:, :, None] + values).reshape(len(values), -1)  # (B, k*n)
         order = np.argsort(-total, axis=1, kind="stable")[:, : self.width]  # (B, k'), k' <= k
         places = order + np.arange(len(total))[:, None] * total.shape[1]  # among those of all sentences
@@ -68,7 +67,8 @@ class Sample:
         parent = np.broadcast_to(
             np.arange(self.width) if before > 1 else np.zeros(self.width, int), (count, self.width)
         )
-        places = torch.as_tensor((np.arange(count)[:, None] * before + parent).ravel(), device=log_probs.device)
+        numbers = np.take_along_axis(rows.numbers(), parent, axis=1)
+        places = torch.as_tensor(numbers.ravel(), device=log_probs.device)
         lots = np.stack([self.draw(sentence) for sentence in rows.sentence])  # (B, k)
         token = self.drawn(allowed[places], torch.as_tensor(lots.ravel(), device=log_probs.device))  # (B*k,)
         own, left = (

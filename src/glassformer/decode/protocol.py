@@ -14,8 +14,8 @@ Ranked = Callable[[float, int], float]  # log-probability and length -> what hyp
 class Generator(Protocol):
     """A model that generates. Encoder-decoders, decoder-only models and recurrent models all speak this.
 
-    The batch and the state are the model's own; decoding only hands them on. R rows are hypotheses; at the start
-    there is one row per sentence of the batch, and a sentence's rows always stand together.
+    The batch and the state are the model's own; decoding only hands them on. R rows are hypotheses that go on; at the
+    start there is one row per sentence of the batch. A sentence's rows always stand together, and may be few or many.
     """
 
     def start(self, batch: Any) -> Any:

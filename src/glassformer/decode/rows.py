@@ -1,7 +1,8 @@
 """The books of a search: the open hypotheses, and those that have ended.
 
 They are kept in numpy, on the CPU: a few numbers a row, which arrays of a step's logits would only slow down.
-Shapes: B sentences still open, k hypotheses of each, t tokens so far; row b*k+j is hypothesis j of sentence b.
+Shapes: B sentences still open, k places for hypotheses of each, t tokens so far. The model sees R rows: only those
+places where a hypothesis is alive, sentence by sentence.
 """
 
 from __future__ import annotations
@@ -62,12 +63,24 @@ class Rows:
         return self.scores > DEAD
 
     def history(self) -> Ints:
-        """The tokens of every row, (B*k, t)."""
-        return self.tokens.reshape(self.scores.size, self.length)
+        """The tokens of every row, (R, t)."""
+        return self.tokens[self.alive]
 
     def owners(self) -> Ints:
-        """The sentence of every row, (B*k,)."""
-        return np.repeat(self.sentence, self.width)
+        """The sentence of every row, (R,)."""
+        return self.sentence[self.alive.nonzero()[0]]
+
+    def numbers(self) -> Ints:
+        """The row of each hypothesis, (B, k); of a dead one, some row."""
+        return np.maximum(self.alive.ravel().cumsum() - 1, 0).reshape(self.scores.shape)
+
+    def placed(self, values: NDArray[T], filling: float) -> NDArray[T]:
+        """What was found of each row, (R, n), in its place, (B, k, n)."""
+        if len(values) == self.scores.size:
+            return values.reshape(*self.scores.shape, -1)
+        room = np.full((*self.scores.shape, values.shape[1]), filling, dtype=values.dtype)
+        room[self.alive] = values
+        return room
 
     def grown(self, choice: Choice) -> Rows:
         """One token further."""

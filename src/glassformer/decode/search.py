@@ -18,8 +18,6 @@ from glassformer.decode.chances import Chances
 from glassformer.decode.protocol import Generator, Hypothesis, Ranked, mean_per_token
 from glassformer.decode.rows import DEAD, Choice, Ended, Ints, Rows
 
-WORTH_LEAVING = 8  # of so many sentences one must be done before the state is made smaller
-
 
 class Chooser(Protocol):
     """Decides how hypotheses go on."""
@@ -80,8 +78,10 @@ def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
     rows = Rows.first(np.arange(len(task.limits)), left=task.chooser.left(len(task.limits)))
     going = close_decided(task, rows, ended)
     state, last = task.model.start(task.batch), np.full(len(rows.sentence), task.bos)
-    while going.any():
-        logits, state, _ = task.model.step(torch.as_tensor(last, device=task.device), state)
+    if not going.all():
+        state, rows, last = task.model.select(state, told(task, np.flatnonzero(going))), rows.keep(going), last[going]
+    while len(last):
+        logits, state, _ = task.model.step(told(task, last), state)
         choice = task.chooser.choose(obeying(task.rules, Chances(logits), rows), rows)
         if task.watcher is not None:
             task.watcher.on_choice(rows, choice)
@@ -90,20 +90,21 @@ def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
         collect(task, rows, ended)
         yield rows
         going = close_decided(task, rows, ended)
-        if going.any():
-            state, rows = gone_on(task, state, choice, before, rows, leaving(going))
-            last = rows.tokens[:, :, -1].ravel()
+        index = continued(before, rows, choice)
+        if len(index) and not (len(index) == len(last) and bool((index == np.arange(len(index))).all())):
+            state = task.model.select(state, told(task, index))
+        rows = rows if going.all() else rows.keep(going)
+        last = rows.tokens[:, :, -1][rows.alive]
 
 
-def gone_on(
-    task: Task, state: Any, choice: Choice, before: Rows, rows: Rows, kept: NDArray[np.bool_]
-) -> tuple[Any, Rows]:
-    """State and rows of the sentences that are kept (B,), each row where its parent was."""
-    index = np.arange(len(kept))[:, None] * before.width + choice.parent  # (B, k') the old row that each continues
-    index = index[kept].ravel()
-    if len(index) == before.scores.size and bool((index == np.arange(len(index))).all()):
-        return state, rows
-    return task.model.select(state, torch.as_tensor(index, device=task.device)), rows.keep(kept)
+def continued(before: Rows, rows: Rows, choice: Choice) -> Ints:
+    """The old row that each row goes on from, (R,)."""
+    sentence, place = rows.alive.nonzero()
+    return before.numbers()[sentence, choice.parent[sentence, place]]
+
+
+def told(task: Task, numbers: Ints) -> Tensor:
+    return torch.as_tensor(numbers, device=task.device)
 
 
 def obeying(rules: Sequence[Rule], chances: Chances, rows: Rows) -> Chances:
@@ -113,12 +114,6 @@ def obeying(rules: Sequence[Rule], chances: Chances, rows: Rows) -> Chances:
         for rule in rules:
             rule.apply(chances.ruled, chances.log_probs, rows)
     return chances
-
-
-def leaving(going: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which sentences stay in the state: all, until enough are done to be worth the copying."""
-    done = len(going) - int(going.sum())
-    return going if done * WORTH_LEAVING >= len(going) else np.ones_like(going)
 
 
 def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:

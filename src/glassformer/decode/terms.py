@@ -174,7 +174,7 @@ class BestWithTerms:
         if not bound:
             return choice
         _, tokens, _ = chances.best(min(2 * self.width, chances.logits.size(1)))
-        step = Step(rows, *(x.cpu().numpy() for x in (tokens, chances.log_probs, chances.allowed)))
+        step = Step(rows, rows.numbers(), *(x.cpu().numpy() for x in (tokens, chances.log_probs, chances.allowed)))
         wide = Choice(
             parent=widened(choice.parent, self.width),
             token=widened(choice.token, self.width),
@@ -189,7 +189,7 @@ class BestWithTerms:
 
     def candidates(self, step: Step, b: int, j: int) -> Iterator[Candidate]:
         """How hypothesis j of sentence b may go on: with tokens that say more of its terms, and with the likeliest."""
-        sentence, row = int(step.rows.sentence[b]), b * step.rows.width + j
+        sentence, row = int(step.rows.sentence[b]), int(step.numbers[b, j])
         states = self.said.setdefault(sentence, [Said(tuple(self.terms[sentence]))])
         state, base = states[j], float(step.rows.scores[b, j])
         room = int(self.limits[sentence]) - step.rows.length - 2  # after this token, before the end mark
@@ -241,6 +241,7 @@ class Step:
     """What the model says now, in numpy."""
 
     rows: Rows
+    numbers: Ints  # (B, k) of the hypotheses among the rows
     best: Ints  # (R, n) the likeliest tokens
     log_probs: Floats  # (R, V) the model's own
     allowed: Floats  # (R, V) after the rules

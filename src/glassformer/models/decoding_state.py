@@ -1,11 +1,13 @@
 """What an encoder-decoder remembers between two steps of decoding.
 
-Shapes: B sentences, k hypotheses of each, R = B*k rows, S source tokens, H heads, E head width.
+Shapes: B sentences, R rows (hypotheses that go on), k places for them in each sentence, S source tokens, H heads,
+E head width.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -17,22 +19,24 @@ from glassformer.nn.cache import KVCache
 Ints = NDArray[np.int64]
 
 WORTH_CLEARING = 512  # slots
+HIDDEN = float("-inf")
 
 
 @dataclass
 class DecodingState:
-    """What a decoding step continues from: B sentences, k hypotheses of each, all of the same length.
+    """What a decoding step continues from: rows, all of the same length, each a hypothesis of a sentence.
 
     The keys and values of a sentence's hypotheses lie side by side in its slots, and nothing is moved when hypotheses
-    are dropped or go on twice: a hypothesis sees the slots of its own past and no others.
+    are dropped or go on twice: a row sees the slots of its own past and no others. Sentences whose rows are all gone
+    stay until it is worth giving them up.
     """
 
     memories: list[tuple[Tensor, Tensor]]  # per block: keys and values (B, H, S, E), once per sentence
     memory_mask: Tensor | None  # (B, 1, 1, S)
     caches: list[KVCache]  # per block: self-attention's past (B, H, slots, E)
-    width: int = 1  # k
+    owners: Ints  # (R,) the sentence of each row
     length: int = 0  # tokens so far
-    lineage: Tensor | None = None  # (B, k, slots): 0 for the slots of a hypothesis, else -inf; None: all are its own
+    lineage: Tensor | None = None  # (R, slots): 0 for the slots of a row, else -inf; None: a sentence has one row
     cleared: int = 0  # slots that were left when those which nobody needed were given up
 
     @property
@@ -41,52 +45,92 @@ class DecodingState:
 
     @property
     def rows(self) -> int:
-        return self.sentences * self.width
+        return len(self.owners)
+
+    @cached_property
+    def places(self) -> Ints:
+        """(R,) the number of each row among those of its sentence."""
+        if self.lineage is None:
+            return np.zeros_like(self.owners)
+        order = self.owners.argsort(kind="stable")
+        ordered, numbers = self.owners[order], np.arange(len(order))
+        first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        places = np.empty_like(self.owners)
+        places[order] = numbers - np.maximum.accumulate(np.where(first, numbers, 0))
+        return places
+
+    @property
+    def width(self) -> int:
+        """k: the most rows that a sentence has."""
+        return int(self.places.max()) + 1
 
     def grow(self) -> None:
-        """Every hypothesis gets a slot for its next token."""
+        """Every row gets a slot for its next token, at its place among the new ones of its sentence."""
         if self.lineage is not None:
-            own = torch.eye(self.width, dtype=self.lineage.dtype, device=self.lineage.device).log()  # 0 and -inf
-            self.lineage = torch.cat([self.lineage, own.expand(self.sentences, -1, -1)], dim=2)
-
-    def lineage_of(self, rows: Tensor) -> Tensor:
-        """The slots of chosen rows, (R, slots)."""
-        if self.lineage is not None:
-            return self.lineage.flatten(0, 1).index_select(0, rows)
-        return self.memories[0][0].new_zeros(rows.numel(), self.caches[0].length)
+            own = np.full((self.rows, self.width), HIDDEN, dtype=np.float64)
+            own[np.arange(len(own)), self.places] = 0
+            self.lineage = torch.cat([self.lineage, torch.as_tensor(own).to(self.lineage)], dim=1)
 
     def select(self, rows: Tensor) -> DecodingState:
-        """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""
-        owners = rows.cpu().numpy() // self.width  # (R',): so few numbers are quicker there
-        kept = evenly_owned(owners)
-        width = len(owners) // len(kept)
-        alone = width == self.width == 1 and self.lineage is None
-        lineage = None if alone else self.lineage_of(rows).view(len(kept), width, -1)
-        if len(kept) == self.sentences and bool((kept == np.arange(len(kept))).all()):
-            memories, mask, caches = self.memories, self.memory_mask, [cache.twin() for cache in self.caches]
-        else:
-            index = torch.as_tensor(kept, device=rows.device)
-            memories = [(k.index_select(0, index), v.index_select(0, index)) for k, v in self.memories]
-            mask = None if self.memory_mask is None else self.memory_mask.index_select(0, index)
-            caches = [cache.select(index) for cache in self.caches]
-        chosen = DecodingState(memories, mask, caches, width, self.length, lineage, self.cleared)
-        if lineage is not None and lineage.size(2) > max(WORTH_CLEARING, 2 * self.cleared):
+        """The state whose row i is the old row rows[i]."""
+        owners = self.owners[rows.cpu().numpy()]  # so few numbers are quicker there
+        caches = [cache.twin() for cache in self.caches]
+        chosen = DecodingState(
+            self.memories, self.memory_mask, caches, owners, self.length, self.lineage_of(rows, owners), self.cleared
+        )
+        if chosen.lineage is not None and chosen.lineage.size(1) > max(WORTH_CLEARING, 2 * self.cleared):
             chosen.clear()
         return chosen
 
+    def lineage_of(self, rows: Tensor, owners: Ints) -> Tensor | None:
+        """The slots of chosen rows, (R, slots)."""
+        if self.lineage is not None:
+            return self.lineage.index_select(0, rows)
+        if (owners[1:] > owners[:-1]).all():  # still one row a sentence
+            return None
+        return self.memories[0][0].new_zeros(len(owners), self.caches[0].length)
+
     def clear(self) -> None:
-        """Gives up the slots that no hypothesis needs any more."""
+        """Gives up the slots that no row needs any more."""
         assert self.lineage is not None
-        needed = (self.lineage == 0).any(dim=1)  # (B, slots)
+        owners = torch.as_tensor(self.owners, device=self.lineage.device)
+        counts = torch.zeros(self.sentences, self.lineage.size(1), device=self.lineage.device)
+        needed = counts.index_add_(0, owners, (self.lineage == 0).float()) > 0  # (B, slots)
         self.cleared = int(needed.sum(dim=1).max())
         places = needed.byte().argsort(dim=1, descending=True, stable=True)[:, : self.cleared]  # (B, slots')
-        self.lineage = self.lineage.gather(2, places[:, None].expand(-1, self.width, -1))
+        self.lineage = self.lineage.gather(1, places.index_select(0, owners))
         self.caches = [cache.pick(places) for cache in self.caches]
 
+    def leave(self, *, share: float) -> None:
+        """Gives up the sentences that have no rows any more, if they are such a share of all."""
+        kept = np.unique(self.owners)
+        if len(kept) > (1 - share) * self.sentences:
+            return
+        index = torch.as_tensor(kept, device=self.memories[0][0].device)
+        self.memories = [(k.index_select(0, index), v.index_select(0, index)) for k, v in self.memories]
+        self.memory_mask = None if self.memory_mask is None else self.memory_mask.index_select(0, index)
+        self.caches = [cache.select(index) for cache in self.caches]
+        self.owners = np.searchsorted(kept, self.owners)
 
-def evenly_owned(owners: Ints) -> Ints:
-    """The sentences to keep, so that row i belongs to sentence i // (rows per sentence). Where the rows are not
-    evenly many or not together, a sentence is kept once per row."""
-    starts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
-    counts = np.diff(starts, prepend=0, append=len(owners))
-    return owners[np.append(0, starts)] if (counts == counts[0]).all() else owners
+
+@dataclass(frozen=True)
+class Grid:
+    """The rows side by side, (B, k), as products over whole batches want them; a place without a row counts nothing."""
+
+    sentences: int
+    width: int
+    index: Tensor  # (R,) the place of each row
+
+    @classmethod
+    def of(cls, state: DecodingState) -> Grid:
+        index = state.owners * state.width + state.places
+        return cls(state.sentences, state.width, torch.as_tensor(index, device=state.memories[0][0].device))
+
+    def spread(self, values: Tensor) -> Tensor:
+        """(R, ...) -> (B, k, ...)"""
+        room = values.new_zeros(self.sentences * self.width, *values.shape[1:])
+        return room.index_copy_(0, self.index, values).unflatten(0, (self.sentences, self.width))
+
+    def gathered(self, values: Tensor) -> Tensor:
+        """(B, k, ...) -> (R, ...)"""
+        return values.flatten(0, 1).index_select(0, self.index)

@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     from glassformer.models.transformer import Decoder, DecoderBlock
 
 
-def fast_advance(decoder: Decoder, ids: Tensor, state: DecodingState) -> Tensor:
-    """The next token of each hypothesis, ids (R,) -> hidden states (R, D). The caches move on."""
-    x = embedded(decoder, ids, state.length)
+def fast_advance(decoder: Decoder, ids: Tensor, state: DecodingState, lineage: Tensor | None) -> Tensor:
+    """The next token of each hypothesis, ids (B, k) -> hidden states (B, k, D). The caches move on.
+
+    lineage (B, 1, k, slots): which slots a hypothesis sees.
+    """
+    x = embedded(decoder, ids.flatten(), state.length)  # (R, D)
     rotation = None if decoder.rotary is None else decoder.rotary(1, start=state.length)
-    lineage = None if state.lineage is None else state.lineage.unsqueeze(1)  # (B, 1, k, slots)
     for block, memory, cache in zip(decoder.blocks, state.memories, state.caches, strict=True):
         x = fast_block(cast("DecoderBlock", block), x, memory, cache, state, lineage, rotation)
-    return normed(decoder.final_norm, x) if isinstance(decoder.final_norm, LayerNorm) else x
+    x = normed(decoder.final_norm, x) if isinstance(decoder.final_norm, LayerNorm) else x
+    return x.unflatten(0, ids.shape)
 
 
 def embedded(decoder: Decoder, ids: Tensor, position: int) -> Tensor:
@@ -71,7 +74,7 @@ def looked_back(
     rotation: Rotation | None,
 ) -> Tensor:
     """Attention to what each hypothesis has said, (R, D) -> (R, D)."""
-    shape = (-1, state.width, 3, attention.heads, attention.head_width)
+    shape = (state.sentences, -1, 3, attention.heads, attention.head_width)
     q, k, v = product(attention.qkv, x).reshape(shape).permute(2, 0, 3, 1, 4)  # (B, H, k, E)
     if rotation is not None:
         q, k = rotate(q, rotation), rotate(k, rotation)
@@ -82,7 +85,7 @@ def looked_back(
 def looked_over(attention: CrossAttention, x: Tensor, memory: tuple[Tensor, Tensor], state: DecodingState) -> Tensor:
     """Attention to the source, (R, D) -> (R, D)."""
     q = product(attention.query, x)
-    q = q.reshape(-1, state.width, q.size(1) // attention.head_width, attention.head_width).transpose(1, 2)
+    q = q.reshape(state.sentences, -1, q.size(1) // attention.head_width, attention.head_width).transpose(1, 2)
     return merged(attention, attended(q, *memory, mask=state.memory_mask, scale=attention.core.scale), x)
 
 

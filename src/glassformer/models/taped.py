@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,14 +50,15 @@ class Tapes:
         if known is None or now != known[1]:
             self.own.weights = (weights, now)
             self.own.encoder = self.own.decoder = None
-            plain = all(one.device.type == "cpu" and one.dtype == torch.float32 for one in weights)
-            self.own.possible = plain and model.decoder.rotary is None and kernels() is not None
+            self.own.possible = all(map(suits, weights)) and model.decoder.rotary is None and kernels() is not None
         return self.usable(model)
 
     def usable(self, model: Transformer) -> bool:
         """The same between the steps of a sentence."""
-        allowed = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
-        return allowed and getattr(self.own, "possible", False)
+        if not hasattr(self.own, "possible"):  # another thread began
+            return self.ready(model)
+        silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
+        return silent and self.own.possible
 
     def encoder(self, model: Transformer, rows: int) -> TapedEncoder:
         if self.own.encoder is None or self.own.encoder.work.tape.rows < rows:
@@ -69,6 +71,11 @@ class Tapes:
             self.own.decoder = TapedDecoder(model, rows=rows)
         written: TapedDecoder = self.own.decoder
         return written
+
+
+def suits(weight: Tensor) -> bool:
+    """Weights made in inference mode could change unseen."""
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and not weight.is_inference()
 
 
 class Workspace:
@@ -140,10 +147,11 @@ class TapedEncoder:
         (sentences, length), ids = ids.shape, ids.contiguous()
         positions = self.encoder.inputs.positions
         placed(self.embedding, ids, None if positions is None else positions(length), together=length)
-        rows = ids.numel()
+        rows, numbers = ids.numel(), np.repeat(np.arange(sentences), length)
+        owners = numbers.ctypes.data
         _, keys, values = self.in_heads(self.work.qkv[:rows], sentences, 3)
         for op in self.looks:
-            looking(op, keys, values, slots=length, together=length, mask=None if mask is None else mask[:, 0])
+            looking(op, keys, values, slots=length, owners=owners, mask=None if mask is None else mask[:, 0, 0])
         memories = torch.empty(len(self.reads), rows, self.reads[0].out)  # (N, B*S, 2 * G * E)
         for op, memory in zip(self.reads, memories, strict=True):
             op.y = memory.data_ptr()
@@ -200,17 +208,18 @@ class TapedDecoder:
 
     def run(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
-        positions, together = self.decoder.inputs.positions, state.width
+        positions, width = self.decoder.inputs.positions, state.width
+        owners, places = state.owners.ctypes.data, state.places.ctypes.data
         place = None if positions is None else positions(1, start=state.length)
         placed(self.embedding, ids, place, together=1)
-        mask = None if state.memory_mask is None else state.memory_mask[:, 0]  # (B, 1, S)
+        mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
         for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
-            looking(op, keys, values, slots=keys.size(2), together=together, mask=mask)
+            looking(op, keys, values, slots=keys.size(2), owners=owners, mask=mask)
         for append, op, cache in zip(self.appends, self.looks_back, state.caches, strict=True):
             first = cache.length
-            keys, values = cache.reserve(state.sentences, append.groups, together, append.head_width, like=self.work.x)
-            grown(append, keys, values, first_slot=first, together=together)
-            looking(op, keys, values, slots=first + together, together=together, mask=state.lineage)
+            keys, values = cache.reserve(state.sentences, append.groups, width, append.head_width, like=self.work.x)
+            grown(append, keys, values, first_slot=first, owners=owners, places=places)
+            looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)
         logits = torch.empty(ids.numel(), self.vocabulary)
         self.logits.y = logits.data_ptr()
         self.work.tape.run(ids.numel())

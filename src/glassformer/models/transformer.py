@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, Literal, Protocol, Self, cast
 
+import numpy as np
 import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
 from glassformer.config import Settings
-from glassformer.models.decoding_state import DecodingState
+from glassformer.models.decoding_state import DecodingState, Grid
 from glassformer.models.fast_step import fast_advance
 from glassformer.models.taped import Tapes
 from glassformer.nn.attention import CrossAttention, SelfAttention
@@ -212,14 +213,41 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(DecoderBlock(config) for _ in range(config.N_decoder or config.N))
         self.final_norm = LayerNorm(config.d) if config.norm == "pre" else nn.Identity()
 
-    def advance(self, ids: Tensor, state: DecodingState) -> Tensor:
-        """The next token of each hypothesis, ids (B, k) -> hidden states (B, k, D). The caches move on."""
+    @cached_property
+    def listeners(self) -> list[Mapping[int, Any]]:
+        return hooks_of(self)
+
+    @property
+    def heard(self) -> bool:
+        """Whether something listens anywhere in here."""
+        return any(self.listeners)
+
+    def advance(self, ids: Tensor, state: DecodingState, lineage: Tensor | None) -> Tensor:
+        """The next token of each hypothesis, ids (B, k) -> hidden states (B, k, D). The caches move on.
+
+        lineage (B, 1, k, slots): which slots a hypothesis sees.
+        """
         x = self.inputs(ids, start=state.length, length=1)
         rotation = None if self.rotary is None else self.rotary(1, start=state.length)
-        mask = None if state.lineage is None else state.lineage.unsqueeze(1)  # (B, 1, k, slots)
+        told = {"memory_mask": state.memory_mask, "rotation": rotation, "causal": False, "mask": lineage}
         for block, memory, cache in zip(self.blocks, state.memories, state.caches, strict=True):
-            x = block(x, memory, memory_mask=state.memory_mask, rotation=rotation, cache=cache, causal=False, mask=mask)
+            x = block(x, memory, cache=cache, **told)
         return self.final_norm(x)
+
+    def hidden(
+        self, ids: Tensor, state: DecodingState, *, want_attention: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """The next token of each row, ids (R,) -> hidden states (R, D), and if wanted the cross-attention."""
+        grid = Grid.of(state)
+        lineage = None if state.lineage is None else grid.spread(state.lineage).unsqueeze(1)  # (B, 1, k, slots)
+        side_by_side = grid.spread(ids)  # (B, k)
+        if not want_attention:
+            advance = self.advance if self.heard else partial(fast_advance, self)
+            return grid.gathered(advance(side_by_side, state, lineage)), None
+        with listen(self, lambda name: name.endswith("cross_attention.core.pattern")) as heard:
+            hidden = self.advance(side_by_side, state, lineage)
+        layers = [heard[name][0].transpose(1, 2) for name in sorted_by_block(heard)]  # (B, k, H, S)
+        return grid.gathered(hidden), grid.gathered(torch.stack(layers, dim=2))  # (R, N, H, S)
 
     def read(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:
         """The cross-attention keys and values of every block for this memory."""
@@ -279,8 +307,7 @@ class Transformer(nn.Module):
 
     @cached_property
     def listeners(self) -> list[Mapping[int, Any]]:
-        """The hooks of every tap in here, as they come and go."""
-        return [module._forward_hooks for module in self.modules() if isinstance(module, Tap)]
+        return hooks_of(self)
 
     @property
     def heard(self) -> bool:
@@ -319,35 +346,32 @@ class Transformer(nn.Module):
             memories = self.tapes.encoder(self, batch.source.numel()).run(batch.source, mask)
         else:
             memories, mask = self.encode(batch)
-        return DecodingState(memories, mask, [KVCache() for _ in memories])
+        return DecodingState(memories, mask, [KVCache() for _ in memories], owners=np.arange(len(batch.source)))
 
     def step(
         self, ids: Tensor, state: DecodingState, *, want_attention: bool = False
     ) -> tuple[Tensor, DecodingState, Tensor | None]:
         """The last token of each row (R,) -> logits (R, V) of the next, the state that follows, and if wanted the
         cross-attention (R, N, H, S). `state` itself moves on."""
+        taped = not want_attention and self.tapes.usable(self)
+        state.leave(share=1 / 2 if taped else 1 / 8)  # tapes pass over them, whole batches of products do not
         state.grow()
-        side_by_side = ids.view(state.sentences, state.width)  # (B, k)
-        if want_attention:
-            with listen(self.decoder, lambda name: name.endswith("cross_attention.core.pattern")) as heard:
-                hidden = self.decoder.advance(side_by_side, state)
-            layers = [heard[name][0].transpose(1, 2).flatten(0, 1) for name in sorted_by_block(heard)]  # (R, H, S)
-            attention = torch.stack(layers, dim=1)
-            hidden = hidden.flatten(0, 1)
-        elif self.tapes.usable(self):
-            logits = self.tapes.decoder(self, state.rows).run(ids, state)
-            state.length += 1
-            return logits, state, None
-        elif self.heard:
-            hidden, attention = self.decoder.advance(side_by_side, state).flatten(0, 1), None
+        if taped:
+            logits, attention = self.tapes.decoder(self, len(ids)).run(ids, state), None
         else:
-            hidden, attention = fast_advance(self.decoder, ids, state), None
+            hidden, attention = self.decoder.hidden(ids, state, want_attention=want_attention)
+            logits = product_by_rows(self.head, hidden)
         state.length += 1
-        return product_by_rows(self.head, hidden), state, attention
+        return logits, state, attention
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""
         return state.select(rows)
+
+
+def hooks_of(module: nn.Module) -> list[Mapping[int, Any]]:
+    """The hooks of every tap in a module, as they come and go."""
+    return [one._forward_hooks for one in module.modules() if isinstance(one, Tap)]
 
 
 def source_mask(batch: SourceBatch, dtype: torch.dtype) -> Tensor | None:

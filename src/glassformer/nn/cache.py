@@ -49,7 +49,7 @@ class KVCache:
 
     def _moved(self, shape: tuple[int, ...], like: Tensor) -> Store:
         """A store with more room that begins with what is held."""
-        keys, values = like.new_empty(shape), like.new_empty(shape)
+        keys, values = like.new_zeros(shape), like.new_zeros(shape)  # what is hidden must still be a number
         if self.store is not None:
             keys[:, :, : self.length] = self.store.keys[:, :, : self.length]
             values[:, :, : self.length] = self.store.values[:, :, : self.length]

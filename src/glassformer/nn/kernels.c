@@ -45,7 +45,8 @@ typedef struct {
     int64_t sentence_step, head_step, slot_step; /* of keys and values */
     int64_t mask_sentence_step, mask_row_step;
     int64_t heads, groups, head_width, slots, first_slot;
-    int64_t together; /* k */
+    int64_t together; /* rows of each sentence */
+    const int64_t *owners, *places; /* of each row: its sentence, its slot among the new ones */
     double number;    /* the scale of an embedding or of scores; the eps of a norm */
 } Op;
 
@@ -205,13 +206,13 @@ static void product(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
-/* Each row's new key and value, x = (keys | values), go to slot first_slot + its place in its sentence. */
+/* Each row's new key and value, x = (keys | values), go to its slot. */
 static void append(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
     int64_t width = op->head_width;
     for (int64_t r = own.begin; r < own.end; r++) {
         const float *key = op->x + r * op->x_step, *value = key + op->groups * width;
-        int64_t start = r / op->together * op->sentence_step + (op->first_slot + r % op->together) * op->slot_step;
+        int64_t start = op->owners[r] * op->sentence_step + (op->first_slot + op->places[r]) * op->slot_step;
         for (int64_t g = 0; g < op->groups; g++) {
             memcpy(op->new_keys + start + g * op->head_step, key + g * width, width * sizeof(float));
             memcpy(op->new_values + start + g * op->head_step, value + g * width, width * sizeof(float));
@@ -266,9 +267,9 @@ static void attend(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows * op->heads, me, threads);
     float *scores = malloc((op->slots + LANES) * sizeof(float));
     for (int64_t unit = own.begin; unit < own.end; unit++) {
-        int64_t r = unit / op->heads, h = unit % op->heads, b = r / op->together, j = r % op->together;
+        int64_t r = unit / op->heads, h = unit % op->heads, b = op->owners[r];
         const float *keys = op->keys + b * op->sentence_step + h * op->groups / op->heads * op->head_step;
-        const float *mask = op->mask ? op->mask + b * op->mask_sentence_step + j * op->mask_row_step : 0;
+        const float *mask = op->mask ? op->mask + b * op->mask_sentence_step + r * op->mask_row_step : 0;
         int64_t place = h * op->head_width;
         attend_head(op, op->x + r * op->x_step + place, keys, mask, op->y + r * op->y_step + place, scores);
     }

@@ -18,11 +18,15 @@ from glassformer.nn.products import PACKED, Layer
 
 EMBED, NORM, PRODUCT, APPEND, ATTEND = range(5)
 NUMBERS = {ACTIVATIONS[name]: number for number, name in enumerate(("relu", "silu", "gelu", "gelu_tanh"), start=1)}
-POINTERS = {"x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"}
+POINTERS = {"x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"} | {
+    "owners",
+    "places",
+}
 FIELDS = (
     *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "plus", "in", "out", "ids"),
     *("keys", "values", "mask", "new_keys", "new_values", "sentence_step", "head_step", "slot_step"),
     *("mask_sentence_step", "mask_row_step", "heads", "groups", "head_width", "slots", "first_slot", "together"),
+    *("owners", "places"),
 )
 
 
@@ -114,22 +118,39 @@ def placed(op: Op, ids: Tensor, positions: Tensor | None, *, together: int) -> N
     op.bias = None if positions is None else positions.data_ptr()
 
 
-def grown(op: Op, keys: Tensor, values: Tensor, *, first_slot: int, together: int) -> None:
-    """The cache, (B, G, room, E) twice, and where its next slots begin."""
-    op.new_keys, op.new_values, op.first_slot, op.together = keys.data_ptr(), values.data_ptr(), first_slot, together
+def grown(op: Op, keys: Tensor, values: Tensor, *, first_slot: int, owners: int, places: int) -> None:
+    """The cache, (B, G, room, E) twice, where its next slots begin, and of each row its sentence and its slot there.
+
+    `owners` and `places` are addresses of R whole numbers.
+    """
+    op.new_keys, op.new_values, op.first_slot = keys.data_ptr(), values.data_ptr(), first_slot
+    op.owners, op.places = owners, places
     op.sentence_step, op.head_step, op.slot_step, _ = keys.stride()
 
 
-def looking(op: Op, keys: Tensor, values: Tensor, *, slots: int, together: int, mask: Tensor | None) -> None:
-    """What is looked at: keys and values (B, G, K, E) of which the first slots count, mask (B, 1 or k, slots)."""
+def looking(
+    op: Op,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    slots: int,
+    owners: int,
+    mask: Tensor | None = None,
+    row_mask: Tensor | None = None,
+) -> None:
+    """What is looked at: keys and values (B, G, K, E) of which the first slots count, the sentence of each row
+    (an address).
+
+    An additive mask is either each sentence's, (B, slots), or each row's, (R, slots).
+    """
     assert keys.stride() == values.stride()
     assert keys.stride(3) == 1
-    op.keys, op.values, op.slots, op.together = keys.data_ptr(), values.data_ptr(), slots, together
+    op.keys, op.values, op.slots, op.owners = keys.data_ptr(), values.data_ptr(), slots, owners
     op.sentence_step, op.head_step, op.slot_step, _ = keys.stride()
-    op.mask = None
-    if mask is not None:
-        op.mask, op.mask_sentence_step = mask.data_ptr(), mask.stride(0)
-        op.mask_row_step = 0 if mask.size(1) == 1 else mask.stride(1)
+    either = mask if row_mask is None else row_mask
+    op.mask = None if either is None else either.data_ptr()
+    op.mask_sentence_step = 0 if mask is None else mask.stride(0)
+    op.mask_row_step = 0 if row_mask is None else row_mask.stride(0)
 
 
 def packed(layer: Layer) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -14,9 +16,10 @@ from torch import Tensor, nn
 from glassformer.config import Settings, validate
 from glassformer.errors import ModelError, SettingsError
 from glassformer.models import decoding_state
-from glassformer.models.decoding_state import DecodingState, evenly_owned
+from glassformer.models.decoding_state import DecodingState
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig, sorted_by_block, source_mask
 from glassformer.nn.cache import KVCache
+from glassformer.nn.native import kernels
 from glassformer.nn.taps import Tap, listen
 
 POSITIONS = ["sinusoidal", "sinusoidal-halves", "learned", "rotary"]
@@ -50,8 +53,8 @@ def only(batch: Batch, rows: list[int]) -> Batch:
     return Batch(batch.source[rows], batch.source_lengths[rows], batch.target_in[rows])
 
 
-def close(got: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
+def close(got: Tensor, expected: Tensor, *, atol: float = 1e-12) -> None:
+    torch.testing.assert_close(got, expected, rtol=0, atol=atol)
 
 
 # Cached is uncached.
@@ -264,7 +267,7 @@ def test_the_memory_exists_once_per_sentence_however_many_hypotheses() -> None:
     start = model.start(batch)
     five = model.select(start, torch.arange(3).repeat_interleave(5))
     assert five.memories is start.memories
-    assert model.select(five, torch.tensor([0, 1, 2, 10, 11, 12])).memories[0][0].size(0) == 2
+    assert model.select(five, torch.tensor([0, 1, 2, 10, 11])).memories is start.memories
 
 
 @torch.no_grad()
@@ -280,10 +283,108 @@ def test_a_selected_state_does_not_touch_the_one_it_came_from() -> None:
     assert torch.equal(model.step(ids, again)[0], model.step(ids, state)[0])
 
 
-def test_rows_that_cannot_be_shared_evenly_own_a_memory_each() -> None:
-    assert evenly_owned(torch.tensor([0, 0, 2, 2])).tolist() == [0, 2]
-    assert evenly_owned(torch.tensor([0, 0, 2])).tolist() == [0, 0, 2]
-    assert evenly_owned(torch.tensor([1, 1, 0, 0, 1, 1])).tolist() == [1, 0, 1]
+@torch.no_grad()
+def test_rows_know_their_place_among_those_of_their_sentence() -> None:
+    model, batch = make_model(), make_batch()
+    start = model.start(batch)
+    assert (start.owners.tolist(), start.places.tolist(), start.width) == ([0, 1, 2], [0, 0, 0], 1)
+    state = model.select(start, torch.tensor([1, 1, 0, 0, 1]))
+    assert (state.owners.tolist(), state.places.tolist(), state.width) == ([1, 1, 0, 0, 1], [0, 1, 0, 1, 2], 3)
+
+
+@torch.no_grad()
+def test_sentences_without_rows_are_given_up() -> None:
+    model, batch = make_model(), make_batch()
+    state = model.select(model.start(batch), torch.tensor([2, 2]))
+    logits, state, _ = model.step(torch.tensor([1, 2]), state)
+    assert (state.sentences, state.owners.tolist()) == (1, [0, 0])
+    close(logits[1], run_alone(model, batch, 2, [2]), atol=1e-5)
+
+
+# The compiled step is the plain one.
+
+needs_kernels = pytest.mark.skipif(kernels() is None, reason="there is no C compiler with OpenMP here")
+
+
+@needs_kernels
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "silu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-halves", "learned"])
+@torch.no_grad()
+def test_a_taped_step_is_the_plain_one(positions: str, norm: str, activation: str) -> None:
+    """Through reordered beams, with rows and sentences that come and go."""
+    torch.manual_seed(2)
+    model = make_model(positions=positions, norm=norm, activation=activation, output_bias=True)
+    batch = make_batch()
+    taped = model.start(batch)
+    assert model.tapes.usable(model)
+    with listen(model):
+        plain = model.start(batch)
+    for (keys, values), (plain_keys, plain_values) in zip(taped.memories, plain.memories, strict=True):
+        close(keys, plain_keys, atol=1e-5)
+        close(values, plain_values, atol=1e-5)
+    for rows in ([0, 0, 0, 1, 1, 2], [2, 0, 0, 3, 5, 5], [1, 1, 2, 3, 4], [4, 4, 4], [1, 2, 0, 0]):
+        ids = torch.randint(0, V, (taped.rows,))
+        logits, taped, _ = model.step(ids, taped)
+        with listen(model):
+            expected, plain, _ = model.step(ids, plain)
+        torch.testing.assert_close(logits, expected, rtol=0, atol=2e-5)
+        taped, plain = (model.select(state, torch.tensor(rows)) for state in (taped, plain))
+    with listen(model):  # in the midst of it
+        expected, plain, _ = model.step(torch.tensor([1, 2, 3, 4]), plain)
+        logits, taped, _ = model.step(torch.tensor([1, 2, 3, 4]), taped)
+    torch.testing.assert_close(logits, expected, rtol=0, atol=2e-5)
+
+
+@needs_kernels
+@torch.no_grad()
+def test_a_taped_sentence_has_the_same_bits_alone_and_in_any_batch() -> None:
+    model, batch = make_model(), make_batch((7, 7, 7, 7))
+    together, logits = model.start(batch), []
+    for token in (1, 5, 3):
+        step, together, _ = model.step(torch.full((4,), token), together)
+        logits.append(step)
+    for sentence in range(4):
+        alone = model.start(only(batch, [sentence]))
+        for token, expected in zip((1, 5, 3), logits, strict=True):
+            step, alone, _ = model.step(torch.tensor([token]), alone)
+            assert torch.equal(step[0], expected[sentence])
+
+
+@needs_kernels
+@torch.no_grad()
+def test_tapes_notice_other_weights_and_belong_to_one_model() -> None:
+    model, batch, ids = make_model(), make_batch(), torch.tensor([1, 2, 3])
+    first = model.step(ids, model.start(batch))[0]
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        model.head.weight.mul_(2)
+        model.decoder.final_norm.bias.add_(1)
+    with listen(model):
+        expected = model.step(ids, model.start(batch))[0]
+    close(model.step(ids, model.start(batch))[0], expected, atol=2e-5)
+    assert torch.equal(twin.step(ids, twin.start(batch))[0], first)
+    read = pickle.loads(pickle.dumps(twin))
+    assert torch.equal(read.step(ids, read.start(batch))[0], first)
+
+
+@needs_kernels
+def test_threads_do_not_disturb_each_other() -> None:
+    model, batches = make_model(), [make_batch((7, 5, 3)), make_batch((4,)), make_batch((2, 2)), make_batch((6, 1))]
+
+    @torch.inference_mode()
+    def run(batch: Batch) -> Tensor:
+        state, found = model.start(batch), []
+        for token in range(1, 9):
+            logits, state, _ = model.step(torch.full((state.rows,), token), state)
+            found.append(logits)
+        return torch.stack(found)
+
+    expected = [run(batch) for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            for one, other in zip(pool.map(run, batches), expected, strict=True):
+                assert torch.equal(one, other)
 
 
 # What can be seen.

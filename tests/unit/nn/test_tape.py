@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -112,7 +113,8 @@ def test_attention(heads: int, slots: int, head_width: int, masked: bool) -> Non
     tape = Tape(sentences * together, room=1)
     to = tape.buffer(heads * head_width)
     op = tape.attend(q, to=to, groups=2, head_width=head_width, scale=None)
-    looking(op, keys, values, slots=slots, together=together, mask=mask if masked else None)
+    owners = np.repeat(np.arange(sentences), together)
+    looking(op, keys, values, slots=slots, owners=owners.ctypes.data, row_mask=mask.flatten(0, 1) if masked else None)
     tape.run(sentences * together)
     many = [x[:, :, :slots].repeat_interleave(heads // 2, dim=1).double() for x in (keys, values)]
     in_heads = q.view(sentences, together, heads, head_width).transpose(1, 2).double()
@@ -121,11 +123,33 @@ def test_attention(heads: int, slots: int, head_width: int, masked: bool) -> Non
 
 
 @needs_kernels
+def test_a_mask_may_be_each_sentences() -> None:
+    q, keys, values = torch.randn(3, 4), torch.randn(2, 1, 5, 4), torch.randn(2, 1, 5, 4)
+    mask, owners = torch.tensor([[0, 0, 0, float("-inf"), 0], [0, float("-inf"), -1, 0, 0]]), np.array([0, 1, 1])
+    tape = Tape(3, room=1)
+    to = tape.buffer(4)
+    op = tape.attend(q, to=to, groups=1, head_width=4, scale=0.7)
+    looking(op, keys, values, slots=5, owners=owners.ctypes.data, mask=mask)
+    tape.run(3)
+    for row, owner in enumerate(owners):
+        pattern = (0.7 * keys[owner, 0] @ q[row] + mask[owner]).softmax(dim=0)
+        torch.testing.assert_close(to[row], pattern @ values[owner, 0], rtol=1e-5, atol=1e-5)
+
+
+@needs_kernels
 def test_new_keys_and_values_go_to_their_slots() -> None:
     given = torch.randn(6, 2 * 2 * 5)  # 2 sentences, 3 hypotheses of each; 2 heads of width 5
     keys, values = torch.zeros(2, 2, 2, 9, 5)
     tape = Tape(6, room=1)
-    grown(tape.append(given, groups=2, head_width=5), keys, values, first_slot=4, together=3)
+    owners, places = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    grown(
+        tape.append(given, groups=2, head_width=5),
+        keys,
+        values,
+        first_slot=4,
+        owners=owners.ctypes.data,
+        places=places.ctypes.data,
+    )
     tape.run(6)
     new_keys, new_values = given.view(2, 3, 2, 2, 5).permute(2, 0, 3, 1, 4)  # (B, G, k, E)
     assert torch.equal(keys[:, :, 4:7], new_keys)
