@@ -62,9 +62,10 @@ static inline vec larger(vec a, vec b) {
 }
 
 static inline float sum_of(vec v) {
-    float sum = 0;
-    for (int i = 0; i < LANES; i++) sum += v[i];
-    return sum;
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) v[i] += v[i + half];
+    }
+    return v[0];
 }
 
 static inline float largest_of(vec v) {
@@ -124,22 +125,32 @@ static void embed(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
+/* The sum of (x - middle)^power, for a power of 1 or 2. */
+static inline float moment(const float *x, int64_t width, float middle, int power) {
+    vec sums[2] = {all(0), all(0)};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= width; i += 2 * LANES) {
+        for (int j = 0; j < 2; j++) {
+            vec apart = load(x + i + j * LANES) - middle;
+            if (power == 2) apart *= apart;
+            sums[j] += apart;
+        }
+    }
+    float sum = sum_of(sums[0] + sums[1]);
+    for (; i < width; i++) sum += power == 1 ? x[i] - middle : (x[i] - middle) * (x[i] - middle);
+    return sum;
+}
+
 /* y = (x - mean) / sqrt(variance + eps) * gain + bias */
 static void norm(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
     int64_t width = op->out;
     for (int64_t r = own.begin; r < own.end; r++) {
-        const float *x = op->x + r * op->x_step;
+        const float *x = op->x + r * op->x_step, *gain = op->weight, *bias = op->bias;
         float *y = op->y + r * op->y_step;
-        double sum = 0, squares = 0;
-        for (int64_t i = 0; i < width; i++) sum += x[i];
-        double mean = sum / width;
-        for (int64_t i = 0; i < width; i++) squares += (x[i] - mean) * (x[i] - mean);
-        float middle = (float)mean, scale = (float)(1 / sqrt(squares / width + op->number));
-        for (int64_t i = 0; i < width; i++) {
-            float value = (x[i] - middle) * scale * op->weight[i];
-            y[i] = op->bias ? value + op->bias[i] : value;
-        }
+        float mean = moment(x, width, 0, 1) / width;
+        float scale = 1 / sqrtf(moment(x, width, mean, 2) / width + (float)op->number);
+        for (int64_t i = 0; i < width; i++) y[i] = (x[i] - mean) * scale * gain[i] + (bias ? bias[i] : 0);
     }
 }
 
@@ -221,59 +232,73 @@ static void append(const Op *op, int64_t rows, int me, int threads) {
 }
 
 static inline float dot(const float *a, const float *b, int64_t width) {
-    vec sum = all(0);
+    vec sums[2] = {all(0), all(0)};
     int64_t i = 0;
-    for (; i + LANES <= width; i += LANES) sum += load(a + i) * load(b + i);
-    float rest = sum_of(sum);
-    for (; i < width; i++) rest += a[i] * b[i];
-    return rest;
+    for (; i + 2 * LANES <= width; i += 2 * LANES) {
+        for (int j = 0; j < 2; j++) sums[j] += load(a + i + j * LANES) * load(b + i + j * LANES);
+    }
+    float sum = sum_of(sums[0] + sums[1]);
+    for (; i < width; i++) sum += a[i] * b[i];
+    return sum;
 }
 
-/* y = softmax(q K^T * scale + mask) V of one head of one row; `scores` has room for all slots and LANES more. */
-static void attend_head(const Op *op, const float *q, const float *keys, const float *mask, float *y, float *scores) {
-    const float *values = op->values + (keys - op->keys);
-    int64_t width = op->head_width, slots = op->slots, i = 0;
-    float most = -INFINITY, scale = (float)op->number;
-    for (i = 0; i < slots; i++) {
+/* The slots that a row sees, and how much of each it takes. */
+typedef struct {
+    float *shares;    /* room for all slots and LANES more */
+    int64_t *offsets; /* where their keys and values begin */
+    int64_t count;
+} Seen;
+
+/* softmax(q K^T * scale + mask) */
+static void weigh(const Op *op, const float *q, const float *keys, const float *mask, Seen *seen) {
+    float most = -INFINITY, *shares = seen->shares;
+    seen->count = 0;
+    for (int64_t i = 0; i < op->slots; i++) {
         float hidden = mask ? mask[i] : 0;
-        scores[i] = hidden == -INFINITY ? hidden : dot(q, keys + i * op->slot_step, width) * scale + hidden;
-        most = scores[i] > most ? scores[i] : most;
+        if (hidden == -INFINITY) continue;
+        float score = dot(q, keys + i * op->slot_step, op->head_width) * (float)op->number + hidden;
+        most = score > most ? score : most;
+        shares[seen->count] = score;
+        seen->offsets[seen->count++] = i * op->slot_step;
     }
-    for (i = slots; i < slots + LANES; i++) scores[i] = -INFINITY;
-    vec sums = all(0);
-    for (i = 0; i < slots; i += LANES) {
-        vec score = load(scores + i);
-        whole seen = score > all(-INFINITY);
-        vec chance = (vec)((whole)exponential(score - most) & seen);
-        store(scores + i, chance);
-        sums += chance;
-    }
-    float sum = sum_of(sums);
-    for (i = 0; i + LANES <= width; i += LANES) {
-        vec mixed = all(0);
-        for (int64_t s = 0; s < slots; s++) {
-            if (scores[s] != 0) mixed += scores[s] * load(values + s * op->slot_step + i);
+    for (int64_t i = seen->count; i < seen->count + LANES; i++) shares[i] = -INFINITY;
+    float sum = 0;
+    for (int64_t i = 0; i < seen->count; i += LANES) store(shares + i, exponential(load(shares + i) - most));
+    for (int64_t i = 0; i < seen->count; i++) sum += shares[i];
+    for (int64_t i = 0; i < seen->count; i++) shares[i] /= sum;
+}
+
+/* y = shares V */
+static void mix(const float *values, int64_t width, const Seen *seen, float *y) {
+    int64_t i = 0;
+    for (; i + 4 * LANES <= width; i += 4 * LANES) {
+        vec sums[4] = {all(0), all(0), all(0), all(0)};
+        for (int64_t s = 0; s < seen->count; s++) {
+            const float *value = values + seen->offsets[s] + i;
+            for (int j = 0; j < 4; j++) sums[j] += seen->shares[s] * load(value + j * LANES);
         }
-        store(y + i, mixed / sum);
+        for (int j = 0; j < 4; j++) store(y + i + j * LANES, sums[j]);
     }
     for (; i < width; i++) {
-        float mixed = 0;
-        for (int64_t s = 0; s < slots; s++) mixed += scores[s] * values[s * op->slot_step + i];
-        y[i] = mixed / sum;
+        float sum = 0;
+        for (int64_t s = 0; s < seen->count; s++) sum += seen->shares[s] * values[seen->offsets[s] + i];
+        y[i] = sum;
     }
 }
 
+/* y = softmax(q K^T * scale + mask) V, in each head */
 static void attend(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows * op->heads, me, threads);
-    float *scores = malloc((op->slots + LANES) * sizeof(float));
+    Seen seen = {malloc((op->slots + LANES) * sizeof(float)), malloc(op->slots * sizeof(int64_t)), 0};
     for (int64_t unit = own.begin; unit < own.end; unit++) {
-        int64_t r = unit / op->heads, h = unit % op->heads, b = op->owners[r];
-        const float *keys = op->keys + b * op->sentence_step + h * op->groups / op->heads * op->head_step;
+        int64_t r = unit / op->heads, h = unit % op->heads, b = op->owners[r], place = h * op->head_width;
+        int64_t start = b * op->sentence_step + h * op->groups / op->heads * op->head_step;
         const float *mask = op->mask ? op->mask + b * op->mask_sentence_step + r * op->mask_row_step : 0;
-        int64_t place = h * op->head_width;
-        attend_head(op, op->x + r * op->x_step + place, keys, mask, op->y + r * op->y_step + place, scores);
+        weigh(op, op->x + r * op->x_step + place, op->keys + start, mask, &seen);
+        mix(op->values + start, op->head_width, &seen, op->y + r * op->y_step + place);
     }
-    free(scores);
+    free(seen.shares);
+    free(seen.offsets);
 }
 
 int64_t panel_width(void) { return PANEL; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -184,6 +185,15 @@ def test_of_equals_the_first_is_best() -> None:
 def test_half_precision_is_left_to_torch() -> None:
     assert best_of(torch.zeros(1, 3, dtype=torch.bfloat16), 1) is None
     assert best_of(torch.zeros(3, 2).t(), 1) is None
+
+
+def test_where_there_is_a_compiler_they_compile(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    small = tmp_path / "small.c"
+    small.write_text("#include <omp.h>\nint main(void) { return omp_get_thread_num(); }\n")
+    if compiler is None or subprocess.run([compiler, "-fopenmp", small, "-o", tmp_path / "small"]).returncode:
+        pytest.skip("there is no C compiler with OpenMP here")
+    assert native.opened(native.compiled([compiler, *native.OPTIONS, "-Wall", "-Wextra", "-Werror"])).panel_width() > 0
 
 
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
