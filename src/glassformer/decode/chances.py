@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from glassformer.decode.rows import Floats, Ints
 from glassformer.nn.tape import best_of
 
 BLOCK = 128  # neighbours in the vocabulary whose largest value is looked for first
@@ -31,13 +32,17 @@ class Chances:
         """After the rules: they may forbid (-inf), or change what is likely."""
         return self.log_probs if self.ruled is None else self.ruled
 
-    def best(self, n: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The n most likely of each row after the rules, best first; their tokens; how likely the model finds them."""
-        if self.ruled is not None:
-            values, tokens = largest(self.ruled, n)
-            return values, tokens, self.log_probs.gather(1, tokens)
-        values, tokens = best_of(self.logits, n) or largest(self.log_probs, n)
-        return values, tokens, values
+    def best(self, n: int) -> tuple[Floats, Ints, Floats]:
+        """The n most likely of each row after the rules, best first; their tokens; how likely the model finds them.
+
+        All (R, n). No more than there are tokens.
+        """
+        n = min(n, self.logits.size(1))
+        if self.ruled is None and (found := best_of(self.logits, n)):
+            return *found, found[0]
+        values, tokens = largest(self.allowed, n)
+        own = values if self.ruled is None else self.log_probs.gather(1, tokens)
+        return values.cpu().numpy(), tokens.cpu().numpy(), own.cpu().numpy()
 
 
 def largest(values: Tensor, n: int) -> tuple[Tensor, Tensor]:

@@ -27,8 +27,10 @@ class Best:
         return np.full(count, self.width)
 
     def choose(self, chances: Chances, rows: Rows) -> Choice:
-        found = (x.cpu().numpy() for x in chances.best(min(self.width, chances.logits.size(1))))  # (R, n) each
-        values, tokens, own = (rows.placed(x, filling) for x, filling in zip(found, (DEAD, 0, DEAD), strict=True))
+        values, tokens, own = chances.best(self.width)  # (R, n)
+        if self.width == 1:
+            return Choice(np.zeros_like(tokens), tokens, own.astype(np.float64), rows.scores + values)
+        values, tokens, own = rows.placed(values, DEAD), rows.placed(tokens, 0), rows.placed(own, DEAD)  # (B, k, n)
         total = (rows.scores[:, :, None] + values).reshape(len(values), -1)  # (B, k*n)
         order = np.argsort(-total, axis=1, kind="stable")[:, : self.width]  # (B, k'), k' <= k
         places = order + np.arange(len(total))[:, None] * total.shape[1]  # among those of all sentences

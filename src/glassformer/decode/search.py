@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -63,6 +64,11 @@ class Task:
     n_best: int = 1
     watcher: Watcher | None = None
 
+    @cached_property
+    def shortest(self) -> int:
+        """Of the limits."""
+        return int(self.limits.min()) if len(self.limits) else 0
+
 
 def search(task: Task) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence, best first."""
@@ -90,10 +96,11 @@ def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
         collect(task, rows, ended)
         yield rows
         going = close_decided(task, rows, ended)
-        index = continued(before, rows, choice)
-        if len(index) and not (len(index) == len(last) and bool((index == np.arange(len(index))).all())):
-            state = task.model.select(state, told(task, index))
-        rows = rows if going.all() else rows.keep(going)
+        if rows.width > 1 or not going.all():
+            index = continued(before, rows, choice)
+            if len(index) and not np.array_equal(index, np.arange(len(last))):
+                state = task.model.select(state, told(task, index))
+            rows = rows.keep(going)
         last = rows.tokens[:, :, -1][rows.alive]
 
 
@@ -118,9 +125,10 @@ def obeying(rules: Sequence[Rule], chances: Chances, rows: Rows) -> Chances:
 
 def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
     """Hypotheses that just ended are put aside, and their sentence has one less to follow."""
-    done = (rows.tokens[:, :, -1] == task.eos) & rows.alive  # (B, k)
+    done = rows.tokens[:, :, -1] == task.eos  # (B, k)
     if not done.any():
         return
+    done &= rows.alive
     for b, j in zip(*done.nonzero(), strict=True):
         ended[rows.sentence[b]].all.append(hypothesis(task, rows, b, j, finished=True))
     rows.left = rows.left - done.sum(axis=1)
@@ -129,9 +137,9 @@ def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
 
 def give_up_stuck(task: Task, before: Rows, rows: Rows, ended: Sequence[Ended]) -> None:
     """Where the rules forbid everything, the hypotheses end as they are."""
-    dead = ~rows.alive.any(axis=1)
-    if dead.any():
-        for b in np.flatnonzero(dead & before.alive.any(axis=1)).tolist():
+    best = rows.scores.max(axis=1)
+    if best.min() == DEAD:
+        for b in np.flatnonzero((best == DEAD) & before.alive.any(axis=1)).tolist():
             cut(task, before, b, ended)
 
 
@@ -142,13 +150,14 @@ def close_decided(task: Task, rows: Rows, ended: Sequence[Ended]) -> NDArray[np.
     """
     best = rows.scores.max(axis=1)  # (B,)
     verdicts: NDArray[np.bool_] = best > DEAD
-    full = rows.length >= task.limits[rows.sentence]
-    if full.any():
+    if rows.length >= task.shortest:
+        full = rows.length >= task.limits[rows.sentence]
         for b in np.flatnonzero(full & verdicts).tolist():
             cut(task, rows, b, ended)
         verdicts &= ~full
-    begun = verdicts & (rows.left < task.chooser.width)  # some hypotheses have ended
-    for b in np.flatnonzero(begun).tolist() if begun.any() else ():
+    if rows.left.min(initial=task.chooser.width) == task.chooser.width and verdicts.all():
+        return verdicts
+    for b in np.flatnonzero(verdicts & (rows.left < task.chooser.width)).tolist():  # some hypotheses have ended
         sentence = rows.sentence[b]
         # log P only falls with length: the best a hypothesis can reach is its present log P at full length.
         attainable = task.ranked(float(best[b]), int(task.limits[sentence]))

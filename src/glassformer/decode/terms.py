@@ -173,8 +173,8 @@ class BestWithTerms:
         bound = [b for b, sentence in enumerate(rows.sentence) if self.terms[sentence] and rows.alive[b].any()]
         if not bound:
             return choice
-        _, tokens, _ = chances.best(min(2 * self.width, chances.logits.size(1)))
-        step = Step(rows, rows.numbers(), *(x.cpu().numpy() for x in (tokens, chances.log_probs, chances.allowed)))
+        _, tokens, _ = chances.best(2 * self.width)
+        step = Step(rows, rows.numbers(), tokens, *(x.cpu().numpy() for x in (chances.log_probs, chances.allowed)))
         wide = Choice(
             parent=widened(choice.parent, self.width),
             token=widened(choice.token, self.width),

@@ -103,9 +103,10 @@ class DecodingState:
 
     def leave(self, *, share: float) -> None:
         """Gives up the sentences that have no rows any more, if they are such a share of all."""
-        kept = np.unique(self.owners)
-        if len(kept) > (1 - share) * self.sentences:
+        left = self.rows if self.lineage is None else int((self.places == 0).sum())
+        if left > (1 - share) * self.sentences:
             return
+        kept = np.unique(self.owners)
         index = torch.as_tensor(kept, device=self.memories[0][0].device)
         self.memories = [(k.index_select(0, index), v.index_select(0, index)) for k, v in self.memories]
         self.memory_mask = None if self.memory_mask is None else self.memory_mask.index_select(0, index)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.models.decoding_state import DecodingState
+from glassformer.models.decoding_state import DecodingState, Ints
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.native import kernels
@@ -174,7 +174,9 @@ class TapedDecoder:
     def __init__(self, model: Transformer, *, rows: int) -> None:
         decoder, table = model.decoder, model.decoder.inputs.embedding
         blocks = [cast("DecoderBlock", block) for block in decoder.blocks]
-        self.decoder, self.vocabulary = decoder, model.head.weight.size(0)
+        self.positions, self.vocabulary = decoder.inputs.positions, model.head.weight.size(0)
+        self.memories: Memories = []
+        self.owners: Ints | None = None
         self.work = work = Workspace(
             rows, width=table.weight.size(1), inner=blocks[0].feed_forward.up.out_features, room=15 * len(blocks) + 3
         )
@@ -208,17 +210,18 @@ class TapedDecoder:
 
     def run(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
-        positions, width = self.decoder.inputs.positions, state.width
-        owners, places = state.owners.ctypes.data, state.places.ctypes.data
-        place = None if positions is None else positions(1, start=state.length)
+        place = None if self.positions is None else self.positions(1, start=state.length)
         placed(self.embedding, ids, place, together=1)
-        mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
-        for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
-            looking(op, keys, values, slots=keys.size(2), owners=owners, mask=mask)
+        width, owners = state.width, state.owners.ctypes.data
+        if state.memories is not self.memories or state.owners is not self.owners:  # else they stand there already
+            self.memories, self.owners = state.memories, state.owners
+            mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
+            for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
+                looking(op, keys, values, slots=keys.size(2), owners=owners, mask=mask)
         for append, op, cache in zip(self.appends, self.looks_back, state.caches, strict=True):
             first = cache.length
             keys, values = cache.reserve(state.sentences, append.groups, width, append.head_width, like=self.work.x)
-            grown(append, keys, values, first_slot=first, owners=owners, places=places)
+            grown(append, keys, values, first_slot=first, owners=owners, places=state.places.ctypes.data)
             looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)
         logits = torch.empty(ids.numel(), self.vocabulary)
         self.logits.y = logits.data_ptr()

@@ -7,8 +7,11 @@ good as a whole one. What changes between runs (which slots attention looks at) 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from glassformer.nn.feed_forward import ACTIVATIONS
@@ -184,7 +187,7 @@ def panels_of(weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     return panels.view(count, width, inputs).transpose(1, 2).contiguous(), biases
 
 
-def best_of(logits: Tensor, n: int) -> tuple[Tensor, Tensor] | None:
+def best_of(logits: Tensor, n: int) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
     """The n largest log-probabilities of each row (R, V), largest first, and their places: both (R, n).
 
     None where kernels.c cannot: then it is for torch.
@@ -193,7 +196,7 @@ def best_of(logits: Tensor, n: int) -> tuple[Tensor, Tensor] | None:
     if library is None or logits.device.type != "cpu" or logits.dtype != torch.float32 or not logits.is_contiguous():
         return None
     rows, size = logits.shape
-    values, places = torch.empty(rows, n), torch.empty(rows, n, dtype=torch.int64)
-    threads = torch.get_num_threads()
-    library.best(logits.data_ptr(), rows, size, n, values.data_ptr(), places.data_ptr(), threads)
+    values, places = np.empty((rows, n), np.float32), np.empty((rows, n), np.int64)
+    to = values.ctypes.data, places.ctypes.data
+    library.best(logits.data_ptr(), rows, size, n, *to, torch.get_num_threads())
     return values, places
