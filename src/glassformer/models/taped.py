@@ -210,7 +210,7 @@ class TapedDecoder:
 
     def run(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
-        place = None if self.positions is None else self.positions(1, start=state.length)
+        place = None if self.positions is None else self.positions.forward(1, start=state.length)
         placed(self.embedding, ids, place, together=1)
         width, owners = state.width, state.owners.ctypes.data
         if state.memories is not self.memories or state.owners is not self.owners:  # else they stand there already
