@@ -2,8 +2,8 @@
 
     python benchmarks/cost_of_a_token.py --run RUN [--beam 1] [--tokens 2000]
 
-One sentence, whose end is forbidden until so many tokens. Told are milliseconds a token, the median of each stretch, its
-ratio to the first stretch, and the memory of the process. Attention over what was said grows with it, all else does not.
+One sentence, whose end is forbidden until so many tokens. Told are milliseconds a token, the median of each stretch,
+its ratio to the first stretch, and the memory of the process. Attention over what was said grows with it, nothing else.
 """
 
 from __future__ import annotations

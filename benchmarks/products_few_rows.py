@@ -11,11 +11,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from glassformer.nn.native import kernels
+from glassformer.nn.tape import Tape
 from glassformer.train.machine import keep_freed_memory
 
 SHAPES = ((10_000, 256), (768, 256), (256, 256), (1024, 256), (256, 1024))  # out, in
@@ -32,6 +35,17 @@ def seconds(product: Callable[[int], Tensor], matrices: int) -> float:
             product(i)
         best = min(best, (time.perf_counter() - began) / matrices)
     return best
+
+
+def on_tape(x: Tensor, weights: list[Tensor]) -> Callable[[], None] | None:
+    """All products, one after the other, in one call of the compiled kernels, where these are."""
+    if kernels() is None:
+        return None
+    tape = Tape(len(x), room=len(weights))
+    to = tape.buffer(len(weights[0]))
+    for weight in weights:
+        tape.product(SimpleNamespace(weight=weight, bias=None), x, to=to)
+    return lambda: tape.run(len(x))
 
 
 def forms(x: Tensor, weights: list[Tensor], flipped: list[Tensor]) -> dict[str, Callable[[int], Tensor]]:
@@ -56,6 +70,8 @@ def main() -> None:
         for rows in ROWS:
             x = torch.randn(rows, into)
             told = {name: 1e6 * seconds(f, count) for name, f in forms(x, weights, flipped).items()}
+            if (taped := on_tape(x, weights)) is not None:
+                told["on a tape"] = 1e6 * seconds(lambda _, run=taped: run(), 1) / count
             print(
                 f"W {out} x {into}, {rows:3} rows:  " + "  ".join(f"{n} {t:6.0f}" for n, t in told.items()), flush=True
             )

@@ -339,15 +339,17 @@ def test_a_taped_step_is_the_plain_one(positions: str, norm: str, activation: st
 @needs_kernels
 @torch.no_grad()
 def test_a_taped_sentence_has_the_same_bits_alone_and_in_any_batch() -> None:
-    model, batch = make_model(), make_batch((7, 7, 7, 7))
+    model, batch = make_model(), make_batch((7, 5, 3, 7, 1))
     together, logits = model.start(batch), []
     for token in (1, 5, 3):
-        step, together, _ = model.step(torch.full((4,), token), together)
+        step, together, _ = model.step(torch.full((5,), token), together)
         logits.append(step)
-    for sentence in range(4):
-        alone = model.start(only(batch, [sentence]))
+    for sentence, length in enumerate((7, 5, 3, 7, 1)):
+        one = only(batch, [sentence])
+        alone = model.start(Batch(one.source[:, :length], one.source_lengths, one.target_in))  # without padding
+        alone = model.select(alone, torch.tensor([0, 0, 0]))  # and among hypotheses
         for token, expected in zip((1, 5, 3), logits, strict=True):
-            step, alone, _ = model.step(torch.tensor([token]), alone)
+            step, alone, _ = model.step(torch.tensor([token, 7, 8]), alone)
             assert torch.equal(step[0], expected[sentence])
 
 
