@@ -43,7 +43,8 @@ class KVCache:
         end = self.length + more
         store = self.store
         if store is None or store.used != self.length or store.room < end:
-            store = self.store = self._moved((batch, heads, max(16, 2 * end), width), like)
+            room = max(16 * min(more, 8), 2 * end)  # `more` are the hypotheses of a sentence, or a text begun with
+            store = self.store = self._moved((batch, heads, room, width), like)
         self.length = store.used = end
         return store.keys, store.values
 
