@@ -296,9 +296,8 @@ static void mix(const float *values, int64_t width, const Seen *seen, float *y) 
 }
 
 /* y = softmax(q K^T * scale + mask) V, in each head */
-static void attend(const Op *op, int64_t rows, int me, int threads) {
+static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
     Part own = share(rows * op->heads, me, threads);
-    Seen seen = {malloc((op->slots + LANES) * sizeof(float)), malloc(op->slots * sizeof(int64_t)), 0};
     for (int64_t unit = own.begin; unit < own.end; unit++) {
         int64_t r = unit / op->heads, h = unit % op->heads, b = op->owners[r], place = h * op->head_width;
         int64_t start = b * op->sentence_step + h * op->groups / op->heads * op->head_step;
@@ -306,8 +305,6 @@ static void attend(const Op *op, int64_t rows, int me, int threads) {
         weigh(op, op->x + r * op->x_step + place, op->keys + start, mask, &seen);
         mix(op->values + start, op->head_width, &seen, op->y + r * op->y_step + place);
     }
-    free(seen.shares);
-    free(seen.offsets);
 }
 
 int64_t panel_width(void) { return PANEL; }
@@ -362,23 +359,41 @@ static void wait_for_all(Barrier *barrier, int team) {
     atomic_fetch_sub(&barrier->asleep, 1);
 }
 
-/* All operations, one after the other, on the first `rows` rows. */
-void run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
+static int64_t most_slots(const Op *ops, int64_t count) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < count; i++) most = ops[i].kind == ATTEND && ops[i].slots > most ? ops[i].slots : most;
+    return most;
+}
+
+/* All operations, one after the other, on the first `rows` rows. Not 0: there is no room for it. */
+int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
     Barrier barrier = {0, 0, 0};
+    int64_t slots = most_slots(ops, count) + LANES;
+    float *shares = malloc(threads * slots * sizeof(float));
+    int64_t *offsets = malloc(threads * slots * sizeof(int64_t));
+    if (!shares || !offsets) {
+        free(shares);
+        free(offsets);
+        return 1;
+    }
 #pragma omp parallel num_threads((int)threads)
     {
         int me = omp_get_thread_num(), team = omp_get_num_threads();
+        Seen seen = {shares + me * slots, offsets + me * slots, 0};
         for (int64_t i = 0; i < count; i++) {
             switch (ops[i].kind) {
                 case EMBED: embed(ops + i, rows, me, team); break;
                 case NORM: norm(ops + i, rows, me, team); break;
                 case PRODUCT: product(ops + i, rows, me, team); break;
                 case APPEND: append(ops + i, rows, me, team); break;
-                case ATTEND: attend(ops + i, rows, me, team); break;
+                case ATTEND: attend(ops + i, rows, me, team, seen); break;
             }
             wait_for_all(&barrier, team);
         }
     }
+    free(shares);
+    free(offsets);
+    return 0;
 }
 
 /* The n largest of `size` numbers, largest first, the earlier of equals first. */

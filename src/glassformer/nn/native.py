@@ -40,7 +40,7 @@ def kernels() -> ctypes.CDLL | None:
 def opened(path: Path) -> ctypes.CDLL:
     library = ctypes.CDLL(str(path))
     library.panel_width.restype = Whole
-    library.run.argtypes, library.run.restype = [Pointer, Whole, Whole, Whole], None
+    library.run.argtypes, library.run.restype = [Pointer, Whole, Whole, Whole], Whole
     library.best.argtypes = [Pointer, Whole, Whole, Whole, Pointer, Pointer, Whole]
     library.best.restype = None
     return library

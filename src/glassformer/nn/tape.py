@@ -112,7 +112,8 @@ class Tape:
         library = kernels()
         assert library is not None
         assert rows <= self.rows
-        library.run(ctypes.addressof(self.ops), self.count, rows, torch.get_num_threads())
+        if library.run(ctypes.addressof(self.ops), self.count, rows, torch.get_num_threads()):
+            raise MemoryError
 
 
 def placed(op: Op, ids: Tensor, positions: Tensor | None, *, together: int) -> None:
