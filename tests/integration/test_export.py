@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from glassformer.errors import ExportError
+from glassformer.evaluate.guard import what_is_wrong
 from glassformer.hub import ctranslate2 as ct2
 from glassformer.hub.exported import Exported
 from glassformer.models.transformer import Transformer, TransformerConfig
@@ -93,10 +94,19 @@ def test_it_translates_as_the_run_does(trained: Path, exported: Path) -> None:
     ours, theirs = load(trained), Exported(exported)
     for beam in (1, 3):
         expected = ours.candidates(SENTENCES, beam=beam, guard=False)
-        found = theirs.candidates(SENTENCES, beam=beam)
+        found = theirs.candidates(SENTENCES, beam=beam, guard=False)
         assert [one[0].text for one in found] == [one[0].text for one in expected]
         assert [one[0].score for one in found] == pytest.approx([one[0].score for one in expected], abs=1e-4)
     assert [len(one) for one in theirs.candidates(["the cat sees the dog."], n_best=4)] == [4]
+
+
+def test_its_guard_finds_what_the_runs_does(trained: Path, exported: Path) -> None:
+    ours, theirs = load(trained).candidates(SENTENCES, beam=1), Exported(exported).candidates(SENTENCES, beam=1)
+    assert [one[0].wrong for one in theirs] == [one[0].wrong for one in ours]
+    assert any(one[0].mended for one in theirs)
+    for one, sentence in zip(theirs, SENTENCES, strict=True):
+        if one[0].mended:
+            assert not what_is_wrong(sentence, [], one[0].text, one[0].tokens, finished=one[0].finished)
 
 
 def test_without_the_files_words_in_any_order_are_compared(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -287,3 +287,10 @@ def test_the_tree_of_a_search(trained: Path, command: Callable[..., Any]) -> Non
     shown = command("explain", trained, "the dog eats bread.", "--tree", "--beam", 3).out
     assert told["translation"] in shown
     assert "✓" in shown or "✗" in shown
+
+
+def test_what_must_be_said_may_not_be_forbidden() -> None:
+    for wished in ({"say": ("der Hund",)}, {"begin": "Hund und"}):
+        with pytest.raises(SettingsError, match="'Hund' must be said and must not be said"):
+            Wishes(ban=("Hund",), **wished)
+    Wishes(ban=("Hund",), say=("Hunde",))  # another word

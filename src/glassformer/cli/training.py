@@ -99,7 +99,9 @@ def train(
     budget: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Time for everything, e.g. 30m: chooses what is not set, to end at its best then."
+            metavar="TIME",
+            help="Time for everything, as 30m, 1h30m, 90s (a bare number: minutes): chooses what is not set, to end at "
+            "its best then.",
         ),
     ] = None,
     from_: Annotated[
@@ -129,7 +131,7 @@ def train(
     data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     data |= {"languages": languages, "corpus": corpus, "filters": filters}
     given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value}, "out": out}
-    given["train"] = {name: value for name, value in (("budget", budget), ("start_from", from_)) if value}
+    given["train"] = {name: value for name, value in (("budget", budget), ("start_from", from_)) if value is not None}
     tree = merge(recipe_named(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
     tree = apply_assignments(tree, set_ or [])
 

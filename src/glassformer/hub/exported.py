@@ -10,11 +10,12 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from glassformer.errors import ExportError, ModelError, SettingsError
+from glassformer.evaluate.guard import CAREFUL_BEAM, CAREFUL_NO_REPEAT, CAREFUL_RATIO, what_is_wrong
 from glassformer.text import Tokenizer
 
 CARD = "exported.json"
@@ -28,6 +29,8 @@ class Decoded:
     tokens: tuple[str, ...]
     score: float  # log-probability, normalised by length
     finished: bool  # False: cut at the longest length allowed
+    wrong: str = ""  # what the guard found
+    mended: bool = False  # then this is from a second, more careful search, and sound
 
 
 class Exported:
@@ -53,20 +56,50 @@ class Exported:
                 str(self.folder), device="cpu", inter_threads=1, intra_threads=threads, compute_type=compute
             )
 
-    def candidates(self, texts: Sequence[str], *, beam: int | None = None, n_best: int = 1) -> list[list[Decoded]]:
-        """The n best translations of each text, best first; a blank text has the empty translation."""
+    def candidates(
+        self, texts: Sequence[str], *, beam: int | None = None, n_best: int = 1, guard: bool = True
+    ) -> list[list[Decoded]]:
+        """The n best translations of each text, best first; a blank text has the empty translation.
+
+        The guard looks for translations that have gone wrong, and translates those again more carefully.
+        """
         rows = self.source.encode_batch([text.strip() for text in texts])
-        results = [[Decoded("", (), 0.0, True)] for _ in texts]
         if beam is not None and beam < n_best:
             raise SettingsError(f"{n_best} translations need a beam at least as wide; got a beam of {beam}.")
         beam = max(self.about["beam"] if beam is None else beam, n_best)
+        results = self.found(rows, beam, n_best, self.about)
+        if not guard:
+            return results
+        judged = [self.judged(*one) for one in zip(texts, rows, results, strict=True)]
+        again = [i for i, options in enumerate(judged) if rows[i] and options[0].wrong]
+        careful = self.about | {
+            "no_repeat": self.about["no_repeat"] or CAREFUL_NO_REPEAT,
+            "min_ratio": max(self.about["min_ratio"], CAREFUL_RATIO),
+        }
+        wide = max(CAREFUL_BEAM, beam)
+        for i, options in zip(again, self.found([rows[i] for i in again], wide, wide, careful), strict=True):
+            new = [one for one in self.judged(texts[i], rows[i], options) if not one.wrong]
+            judged[i] = mended(judged[i], new)[:n_best]
+        return judged
+
+    def judged(self, text: str, row: Sequence[int], options: Sequence[Decoded]) -> list[Decoded]:
+        source = [self.source.token(i) for i in row]
+        wrongs = (what_is_wrong(text, source, one.text, one.tokens, finished=one.finished) for one in options)
+        return [replace(one, wrong=wrong) for one, wrong in zip(options, wrongs, strict=True)]
+
+    def found(
+        self, rows: Sequence[Sequence[int]], beam: int, n_best: int, settings: dict[str, Any]
+    ) -> list[list[Decoded]]:
+        results = [[Decoded("", (), 0.0, True)] for _ in rows]
         for index in self.batches(rows, beam):
             sentences = [[self.source.token(i) for i in rows[at]] for at in index]
-            for at, found in zip(index, self.translated(sentences, beam, n_best), strict=True):
-                results[at] = found
+            for at, options in zip(index, self.translated(sentences, beam, n_best, settings), strict=True):
+                results[at] = options
         return results
 
-    def translated(self, sentences: list[list[str]], beam: int, n_best: int) -> list[list[Decoded]]:
+    def translated(
+        self, sentences: list[list[str]], beam: int, n_best: int, settings: dict[str, Any]
+    ) -> list[list[Decoded]]:
         length = len(sentences[0]) + 1  # of all of them
         if length > self.about["positions"]:
             raise ModelError(
@@ -80,8 +113,8 @@ class Exported:
                 num_hypotheses=n_best,
                 length_penalty=self.about["alpha"],
                 max_decoding_length=limit,
-                min_decoding_length=math.ceil((length - 1) * self.about["min_ratio"]),
-                no_repeat_ngram_size=self.about["no_repeat"],
+                min_decoding_length=math.ceil((length - 1) * settings["min_ratio"]),
+                no_repeat_ngram_size=settings["no_repeat"],
                 max_input_length=0,
                 return_scores=True,
             )
@@ -100,6 +133,14 @@ class Exported:
             order = [i for i, row in enumerate(rows) if len(row) == length]
             size = max(1, self.about["batch_tokens"] // (beam * (length + 1)))
             yield from (order[start : start + size] for start in range(0, len(order), size))
+
+
+def mended(found: Sequence[Decoded], new: Sequence[Decoded]) -> list[Decoded]:
+    """The sound ones of both searches, the second's marked as such, and behind them what is not."""
+    known = {one.tokens for one in found}
+    added = [replace(one, wrong=found[0].wrong, mended=True) for one in new if one.tokens not in known]
+    sound = sorted([*(one for one in found if not one.wrong), *added], key=lambda one: -one.score)
+    return [*sound, *(one for one in found if one.wrong)]
 
 
 @contextmanager

@@ -38,7 +38,8 @@ class TrainSettings(Settings):
 
     budget: Budget | None = Field(
         None,
-        description="Time for everything, e.g. 30m or 1h30m: chooses all that is not set, to end at its best then.",
+        description="Time for everything, e.g. 30m, 1h30m or 90s; a bare number is minutes. Chooses all that is not "
+        "set, to end at its best then.",
     )
     start_from: str | None = Field(
         None, description="Folder of a run whose weights, vocabulary and shape to start from (fine-tuning)."

@@ -88,7 +88,10 @@ def refuse_unknown_settings(decode: DecodeSettings) -> None:
 
 def compared(translator: Translator, exported: Exported, texts: Sequence[str], *, beam: int) -> list[Compared]:
     """Every sentence through both engines, and our score of what the other said."""
-    ours, theirs = translator.candidates(texts, beam=beam, guard=False), exported.candidates(texts, beam=beam)
+    ours, theirs = (
+        translator.candidates(texts, beam=beam, guard=False),
+        exported.candidates(texts, beam=beam, guard=False),
+    )
     rows = translator.source.encode_batch([text.strip() for text in texts])
     said = [[found for token in one[0].tokens if (found := translator.target.id(token)) is not None] for one in theirs]
     filled = [i for i, row in enumerate(rows) if row]

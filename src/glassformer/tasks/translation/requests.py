@@ -6,6 +6,7 @@ rule of the search.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,11 +19,11 @@ from glassformer.decode.search import Chooser, Rule
 from glassformer.decode.settings import DecodeSettings
 from glassformer.decode.terms import BestWithTerms, Term, tokens_of
 from glassformer.errors import DataError, SettingsError
+from glassformer.evaluate.guard import CAREFUL_BEAM, CAREFUL_NO_REPEAT, CAREFUL_RATIO
 from glassformer.tasks.translation.glossary import Glossary
 from glassformer.tasks.translation.placeholders import is_tag, placeholders
 from glassformer.tasks.translation.spelling import Speller
 
-CAREFUL_BEAM = 5
 WIDEST_FOR_TERMS = 20
 
 
@@ -50,6 +51,9 @@ class Wishes:
     def __post_init__(self) -> None:
         if not all(word.strip() for word in (*self.say, *self.ban)):
             raise SettingsError("Got a blank word that must, or must not, be said. Give words.")
+        for word in self.ban:
+            if any(re.search(rf"(?<!\w){re.escape(word.strip())}(?!\w)", said) for said in (*self.say, self.begin)):
+                raise SettingsError(f"{word.strip()!r} must be said and must not be said. Leave one of the two out.")
         if self.lots and (self.say or self.glossary or self.keep_placeholders):
             raise SettingsError(
                 "Samples are drawn freely: what must be said (a glossary, given words, placeholders) needs a search. "
@@ -89,9 +93,13 @@ class Request:
 
     def careful(self) -> Request:
         """The same for a sentence that has gone wrong: no three tokens twice, not nothing at all, a wide beam."""
-        careful = {"no_repeat": self.settings.no_repeat or 3, "min_ratio": max(self.settings.min_ratio, 0.2)}
+        settings = self.settings
+        careful = {
+            "no_repeat": settings.no_repeat or CAREFUL_NO_REPEAT,
+            "min_ratio": max(settings.min_ratio, CAREFUL_RATIO),
+        }
         width = max(CAREFUL_BEAM, self.width)
-        return replace(self, settings=self.settings.model_copy(update=careful), beam=width, n_best=width)
+        return replace(self, settings=settings.model_copy(update=careful), beam=width, n_best=width)
 
     def widths(self, terms: Sequence[Sequence[Term]]) -> Index:
         """Of sentences that must say these; each by its own terms, whoever its neighbours are."""

@@ -16,6 +16,7 @@ from glassformer.decode import DecodeSettings, Hypothesis, Task, search, steps
 from glassformer.decode.rows import Ended
 from glassformer.decode.tree import Tree
 from glassformer.errors import DataError, RunError
+from glassformer.evaluate.guard import MARKS, what_is_wrong
 from glassformer.evaluate.score import Score
 from glassformer.evaluate.translation import corpus_scores
 from glassformer.explain.beam_tree import BeamTree, beginnings_of
@@ -23,7 +24,6 @@ from glassformer.explain.trace import Explanation, explain_pass
 from glassformer.models.transformer import Transformer
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
-from glassformer.tasks.translation.guard import MARKS, what_is_wrong
 from glassformer.tasks.translation.material import target_language
 from glassformer.tasks.translation.placeholders import kept
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe

@@ -8,6 +8,11 @@ LOOP = 4  # times in a row that nobody says anything
 LONGEST = 8  # tokens of what is repeated
 WORDS = 4  # a shorter text may well be the same in both languages
 
+# How a sentence that has gone wrong is translated again.
+CAREFUL_BEAM = 5
+CAREFUL_NO_REPEAT = 3  # tokens in a row that may not come twice
+CAREFUL_RATIO = 0.2  # of the source's length, at least
+
 EMPTY, LOOPS, COPIED, MARKS, CUT = "empty", "loops", "copied", "placeholders", "cut"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.tasks.translation.guard import what_is_wrong
+from glassformer.evaluate.guard import what_is_wrong
 
 
 @pytest.mark.parametrize(
