@@ -38,7 +38,7 @@ class Rule(Protocol):
     """Changes what is likely: -inf forbids."""
 
     def apply(self, allowed: Tensor, log_probs: Tensor, rows: Rows) -> None:
-        """Changes `allowed` (B*k, V) in place; `log_probs` are the model's own."""
+        """Changes `allowed` (R, V) in place; `log_probs` are the model's own."""
 
 
 class Watcher(Protocol):

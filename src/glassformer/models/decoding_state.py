@@ -47,6 +47,12 @@ class DecodingState:
     def rows(self) -> int:
         return len(self.owners)
 
+    @property
+    def plain(self) -> bool:
+        """Whether all is in float32, on the CPU."""
+        held = [self.memories[0][0], *(cache.store.keys for cache in self.caches[:1] if cache.store is not None)]
+        return all(one.dtype == torch.float32 and one.device.type == "cpu" for one in held)
+
     @cached_property
     def places(self) -> Ints:
         """(R,) the number of each row among those of its sentence."""
@@ -62,7 +68,7 @@ class DecodingState:
     @property
     def width(self) -> int:
         """k: the most rows that a sentence has."""
-        return int(self.places.max()) + 1
+        return int(self.places.max(initial=-1)) + 1
 
     def grow(self) -> None:
         """Every row gets a slot for its next token, at its place among the new ones of its sentence."""

@@ -1,12 +1,13 @@
 """Encoder and decoder written on tapes (nn/tape.py): the same arithmetic as transformer.py, one call for a whole step.
 
 Only on a CPU, in float32, without gradients, and where nobody listens; a test holds the two together.
-Shapes: B sentences, k hypotheses of each, R = B*k rows, S source tokens, D width, G key/value heads, E head width.
+Shapes: B sentences, R rows (hypotheses that go on), S source tokens, D width, G key/value heads, E head width.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -19,12 +20,14 @@ from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.native import kernels
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Tape, grown, looking, placed, version
+from glassformer.nn.tape import Op, Stamp, Tape, empty, grown, looking, placed
 
 if TYPE_CHECKING:
     from glassformer.models.transformer import AddNorm, Decoder, DecoderBlock, Encoder, EncoderBlock, Transformer
 
 Memories = list[tuple[Tensor, Tensor]]
+
+KEPT_ROWS = 4096
 
 
 class Tapes:
@@ -44,13 +47,11 @@ class Tapes:
 
     def ready(self, model: Transformer) -> bool:
         """Whether tapes may stand in for the model; called before each sentence."""
-        known = getattr(self.own, "weights", None)
-        weights = known[0] if known else list(model.parameters())
-        now = [(weight.data_ptr(), version(weight)) for weight in weights]
-        if known is None or now != known[1]:
-            self.own.weights = (weights, now)
+        now, known = Stamp.of([*model.parameters(), *model.buffers()]), getattr(self.own, "stamp", None)
+        if known is None or not now.same_as(known):
+            self.own.stamp = now
             self.own.encoder = self.own.decoder = None
-            self.own.possible = all(map(suits, weights)) and model.decoder.rotary is None and kernels() is not None
+            self.own.possible = all(map(suits, now.tensors)) and model.decoder.rotary is None and kernels() is not None
         return self.usable(model)
 
     def usable(self, model: Transformer) -> bool:
@@ -61,6 +62,8 @@ class Tapes:
         return silent and self.own.possible
 
     def encoder(self, model: Transformer, rows: int) -> TapedEncoder:
+        if rows > KEPT_ROWS:  # too large to be kept
+            return TapedEncoder(model.encoder, model.decoder, rows=rows)
         if self.own.encoder is None or self.own.encoder.work.tape.rows < rows:
             self.own.encoder = TapedEncoder(model.encoder, model.decoder, rows=rows)
         written: TapedEncoder = self.own.encoder
@@ -130,7 +133,7 @@ class TapedEncoder:
         if isinstance(encoder.final_norm, LayerNorm):
             work.tape.norm(encoder.final_norm, work.x, to=work.x)
         readers = [cast("DecoderBlock", block).cross_attention.key_value for block in decoder.blocks]
-        self.reads = [work.tape.product(one, work.x, to=torch.empty(0, one.out_features)) for one in readers]
+        self.reads = [work.tape.product(one, work.x, to=empty(0, one.out_features)) for one in readers]
 
     def write(self, block: EncoderBlock) -> None:
         work = self.work
@@ -144,15 +147,16 @@ class TapedEncoder:
 
     def run(self, ids: Tensor, mask: Tensor | None) -> Memories:
         """ids (B, S) and their additive mask (B, 1, 1, S) -> keys and values (B, G, S, E) of every decoder block."""
-        (sentences, length), ids = ids.shape, ids.contiguous()
+        (sentences, length), ids = ids.shape, ids.to(torch.int64).contiguous()
         positions = self.encoder.inputs.positions
-        placed(self.embedding, ids, None if positions is None else positions(length), together=length)
+        places = None if positions is None else positions(length)
+        placed(self.embedding, ids, places, together=length)
         rows, numbers = ids.numel(), np.repeat(np.arange(sentences), length)
         owners = numbers.ctypes.data
         _, keys, values = self.in_heads(self.work.qkv[:rows], sentences, 3)
         for op in self.looks:
             looking(op, keys, values, slots=length, owners=owners, mask=None if mask is None else mask[:, 0, 0])
-        memories = torch.empty(len(self.reads), rows, self.reads[0].out)  # (N, B*S, 2 * G * E)
+        memories = empty(len(self.reads), rows, self.reads[0].outputs)  # (N, B*S, 2 * G * E)
         for op, memory in zip(self.reads, memories, strict=True):
             op.y = memory.data_ptr()
         self.work.tape.run(rows)
@@ -175,7 +179,7 @@ class TapedDecoder:
         decoder, table = model.decoder, model.decoder.inputs.embedding
         blocks = [cast("DecoderBlock", block) for block in decoder.blocks]
         self.positions, self.vocabulary = decoder.inputs.positions, model.head.weight.size(0)
-        self.memories: Memories = []
+        self.memory: Callable[[], Tensor | None] = lambda: None  # whose sentences were looked at last
         self.owners: Ints | None = None
         self.work = work = Workspace(
             rows, width=table.weight.size(1), inner=blocks[0].feed_forward.up.out_features, room=15 * len(blocks) + 3
@@ -188,7 +192,7 @@ class TapedDecoder:
             self.write(block)
         if isinstance(decoder.final_norm, LayerNorm):
             work.tape.norm(decoder.final_norm, work.x, to=work.x)
-        self.logits = work.tape.product(model.head, work.x, to=torch.empty(0, self.vocabulary))
+        self.logits = work.tape.product(model.head, work.x, to=empty(0, self.vocabulary))
 
     def write(self, block: DecoderBlock) -> None:
         work, width = self.work, self.work.x.size(1)
@@ -210,11 +214,14 @@ class TapedDecoder:
 
     def run(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
+        ids = ids.to(torch.int64).contiguous()
         place = None if self.positions is None else self.positions.forward(1, start=state.length)
         placed(self.embedding, ids, place, together=1)
         width, owners = state.width, state.owners.ctypes.data
-        if state.memories is not self.memories or state.owners is not self.owners:  # else they stand there already
-            self.memories, self.owners = state.memories, state.owners
+        if (
+            state.memories[0][0] is not self.memory() or state.owners is not self.owners
+        ):  # else they stand there already
+            self.memory, self.owners = weakref.ref(state.memories[0][0]), state.owners
             mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
             for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
                 looking(op, keys, values, slots=keys.size(2), owners=owners, mask=mask)
@@ -223,7 +230,7 @@ class TapedDecoder:
             keys, values = cache.reserve(state.sentences, append.groups, width, append.head_width, like=self.work.x)
             grown(append, keys, values, first_slot=first, owners=owners, places=state.places.ctypes.data)
             looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)
-        logits = torch.empty(ids.numel(), self.vocabulary)
+        logits = empty(ids.numel(), self.vocabulary)
         self.logits.y = logits.data_ptr()
         self.work.tape.run(ids.numel())
         return logits

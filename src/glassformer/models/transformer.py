@@ -229,9 +229,16 @@ class Decoder(nn.Module):
         """
         x = self.inputs(ids, start=state.length, length=1)
         rotation = None if self.rotary is None else self.rotary(1, start=state.length)
-        told = {"memory_mask": state.memory_mask, "rotation": rotation, "causal": False, "mask": lineage}
         for block, memory, cache in zip(self.blocks, state.memories, state.caches, strict=True):
-            x = block(x, memory, cache=cache, **told)
+            x = block(
+                x,
+                memory,
+                memory_mask=state.memory_mask,
+                rotation=rotation,
+                cache=cache,
+                causal=False,
+                mask=lineage,
+            )
         return self.final_norm(x)
 
     def hidden(
@@ -323,6 +330,12 @@ class Transformer(nn.Module):
             self.tapes = Tapes()
         return super().train(mode)
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Moved, or of another precision: the same."""
+        forget(self)
+        self.tapes = Tapes()
+        return super()._apply(fn, recurse)
+
     def forward(self, batch: PairBatch) -> Tensor:
         """Logits (B, T, V) of each next target token."""
         return self.logits(self.head(self.hidden(batch)))
@@ -341,7 +354,7 @@ class Transformer(nn.Module):
     # Decoding: one position after the other, the past kept in caches.
 
     def start(self, batch: SourceBatch) -> DecodingState:
-        if self.tapes.ready(self):
+        if batch.source.numel() and batch.source.device.type == "cpu" and self.tapes.ready(self):
             mask = source_mask(batch, self.head.weight.dtype)
             memories = self.tapes.encoder(self, batch.source.numel()).run(batch.source, mask)
         else:
@@ -353,7 +366,9 @@ class Transformer(nn.Module):
     ) -> tuple[Tensor, DecodingState, Tensor | None]:
         """The last token of each row (R,) -> logits (R, V) of the next, the state that follows, and if wanted the
         cross-attention (R, N, H, S). `state` itself moves on."""
-        taped = not want_attention and self.tapes.usable(self)
+        if ids.numel() != state.rows:
+            raise ValueError(f"got {ids.numel()} tokens for {state.rows} hypotheses")
+        taped = not want_attention and state.plain and self.tapes.usable(self)
         state.leave(share=1 / 2 if taped else 1 / 8)  # tapes pass over them, whole batches of products do not
         state.grow()
         if taped:
@@ -365,7 +380,7 @@ class Transformer(nn.Module):
         return logits, state, attention
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
-        """The state whose row i is the old row rows[i]; sentences that lost all their rows are dropped."""
+        """The state whose row i is the old row rows[i]."""
         return state.select(rows)
 
 

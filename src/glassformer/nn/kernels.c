@@ -7,7 +7,7 @@
    What is computed for a row does not depend on the rows around it: a sentence gets the same bits alone and in any
    batch. Vectors are written with the compiler's own extension, so this is not tied to one kind of processor.
 
-   Shapes: R rows, of which a sentence's k stand together; D width, H heads, G key/value heads, E head width. */
+   Shapes: R rows, each of a sentence; D width, H heads, G key/value heads, E head width. */
 
 #include <limits.h>
 #include <math.h>
@@ -47,7 +47,7 @@ typedef struct {
     float *y;
     int64_t x_step, y_step; /* from row to row */
     const float *weight, *bias, *plus;
-    int64_t in, out;
+    int64_t inputs, outputs;
     const int64_t *ids;
     const float *keys, *values, *mask;
     float *new_keys, *new_values;
@@ -85,8 +85,8 @@ static inline float largest_of(vec v) {
 
 /* e^x, to about two units in the last place: 2^n times a polynomial in the rest. */
 static inline vec exponential(vec x) {
-    x = larger(x, all(-87.0f));
-    x = -larger(-x, all(-88.0f));
+    x = larger(all(-87.0f), x); /* in this order what is not a number stays so */
+    x = -larger(all(-88.0f), -x);
     vec n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number, which stands in the low bits */
     whole power = (whole)n - (whole)all(12582912.0f);
     n -= 12582912.0f;
@@ -104,7 +104,7 @@ static inline vec exponential(vec x) {
 
 static inline vec activated(vec v, int64_t activation) {
     switch (activation) {
-        case RELU: return larger(v, all(0));
+        case RELU: return larger(all(0), v);
         case SILU: return v / (1.0f + exponential(-v));
         case GELU:
             for (int i = 0; i < LANES; i++) v[i] *= 0.5f + 0.5f * erff(v[i] * 0.70710678f);
@@ -123,14 +123,14 @@ static inline Part share(int64_t total, int me, int threads) {
     return (Part){total * me / threads, total * (me + 1) / threads};
 }
 
-/* y = table[id] * scale + position: a row's position is that of its place among the rows of its sentence. */
+/* y = table[id] * scale + position; rows stand in sentences of `together`, and the table has `inputs` vectors. */
 static void embed(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
     for (int64_t r = own.begin; r < own.end; r++) {
-        const float *vector = op->weight + op->ids[r] * op->out, *position = op->bias;
+        const float *vector = op->weight + op->ids[r] * op->outputs, *position = op->bias;
         float *y = op->y + r * op->y_step, scale = (float)op->number;
-        if (position) position += (r % op->together) * op->out;
-        for (int64_t i = 0; i < op->out; i++) y[i] = vector[i] * scale + (position ? position[i] : 0);
+        if (position) position += (r % op->together) * op->outputs;
+        for (int64_t i = 0; i < op->outputs; i++) y[i] = vector[i] * scale + (position ? position[i] : 0);
     }
 }
 
@@ -153,7 +153,7 @@ static inline float moment(const float *x, int64_t width, float middle, int powe
 /* y = (x - mean) / sqrt(variance + eps) * gain + bias */
 static void norm(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
-    int64_t width = op->out;
+    int64_t width = op->outputs;
     for (int64_t r = own.begin; r < own.end; r++) {
         const float *x = op->x + r * op->x_step, *gain = op->weight, *bias = op->bias;
         float *y = op->y + r * op->y_step;
@@ -168,7 +168,7 @@ static inline void finish(const Op *op, vec low, vec high, int64_t row, int64_t 
     float *y = op->y + row * op->y_step + first;
     const float *plus = op->plus ? op->plus + row * op->y_step + first : 0;
     float rest[PANEL];
-    int64_t left = op->out - first;
+    int64_t left = op->outputs - first;
     low = activated(low + load(op->bias + first), op->activation);
     high = activated(high + load(op->bias + first + LANES), op->activation);
     if (left >= PANEL) {
@@ -185,7 +185,7 @@ static inline void finish(const Op *op, vec low, vec high, int64_t row, int64_t 
 static inline __attribute__((always_inline)) void tile(
     const Op *op, const int count, int64_t row, const float *panel, int64_t first) {
     const float *x = op->x + row * op->x_step;
-    const int64_t in = op->in, step = op->x_step;
+    const int64_t in = op->inputs, step = op->x_step;
     vec sums[TILE][2];
     for (int r = 0; r < count; r++) sums[r][0] = sums[r][1] = all(0);
     for (int64_t i = 0; i < in; i++) {
@@ -217,11 +217,11 @@ static void panel_product(const Op *op, int64_t begin, int64_t end, const float 
 
 /* y = activation(x W^T + bias) + plus. W lies in panels (out / PANEL, in, PANEL); the bias fills its panels too. */
 static void product(const Op *op, int64_t rows, int me, int threads) {
-    Part own = share((op->out + PANEL - 1) / PANEL, me, threads);
+    Part own = share((op->outputs + PANEL - 1) / PANEL, me, threads);
     for (int64_t begin = 0; begin < rows; begin += CACHED) {
         int64_t end = begin + CACHED < rows ? begin + CACHED : rows;
         for (int64_t p = own.begin; p < own.end; p++) {
-            panel_product(op, begin, end, op->weight + p * op->in * PANEL, p * PANEL);
+            panel_product(op, begin, end, op->weight + p * op->inputs * PANEL, p * PANEL);
         }
     }
 }
@@ -309,6 +309,8 @@ static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
 
 int64_t panel_width(void) { return PANEL; }
 
+int64_t op_size(void) { return sizeof(Op); }
+
 /* Where threads wait for each other. OpenMP's own barrier waits awake, for milliseconds: where others work on the
    machine too, that is the time of the very thread that is waited for. Here a thread goes to sleep after some
    microseconds. */
@@ -365,9 +367,19 @@ static int64_t most_slots(const Op *ops, int64_t count) {
     return most;
 }
 
-/* All operations, one after the other, on the first `rows` rows. Not 0: there is no room for it. */
+static int all_in_table(const Op *ops, int64_t count, int64_t rows) {
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t r = 0; ops[i].kind == EMBED && r < rows; r++) {
+            if (ops[i].ids[r] < 0 || ops[i].ids[r] >= ops[i].inputs) return 0;
+        }
+    }
+    return 1;
+}
+
+/* All operations, one after the other, on the first `rows` rows. 1: there is no room for it; 2: there is no such id. */
 int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
     Barrier barrier = {0, 0, 0};
+    if (!all_in_table(ops, count, rows)) return 2;
     int64_t slots = most_slots(ops, count) + LANES;
     float *shares = malloc(threads * slots * sizeof(float));
     int64_t *offsets = malloc(threads * slots * sizeof(int64_t));
@@ -410,7 +422,9 @@ static void largest(const float *numbers, int64_t size, int64_t n, float *values
         for (int64_t i = start; i < end; i++) {
             if (found == n && !(numbers[i] > values[n - 1])) continue;
             int64_t at = found < n ? found++ : n - 1;
-            for (; at > 0 && numbers[i] > values[at - 1]; at--) values[at] = values[at - 1], places[at] = places[at - 1];
+            for (; at > 0 && numbers[i] > values[at - 1]; at--) {
+                values[at] = values[at - 1], places[at] = places[at - 1];
+            }
             values[at] = numbers[i], places[at] = i;
         }
     }

@@ -7,6 +7,8 @@ good as a whole one. What changes between runs (which slots attention looks at) 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,15 @@ from glassformer.nn.norms import LayerNorm
 from glassformer.nn.products import PACKED, Layer
 
 EMBED, NORM, PRODUCT, APPEND, ATTEND = range(5)
+NO_SUCH_ID = 2
+WORTH_SHARING = 2_000_000  # multiplications; fewer are done before another thread has begun
 NUMBERS = {ACTIVATIONS[name]: number for number, name in enumerate(("relu", "silu", "gelu", "gelu_tanh"), start=1)}
-POINTERS = {"x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"} | {
-    "owners",
-    "places",
+POINTERS = {
+    *("x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"),
+    *("owners", "places"),
 }
 FIELDS = (
-    *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "plus", "in", "out", "ids"),
+    *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "plus", "inputs", "outputs", "ids"),
     *("keys", "values", "mask", "new_keys", "new_values", "sentence_step", "head_step", "slot_step"),
     *("mask_sentence_step", "mask_row_step", "heads", "groups", "head_width", "slots", "first_slot", "together"),
     *("owners", "places"),
@@ -50,13 +54,14 @@ class Tape:
         self.ops = (Op * room)()
         self.count = 0
         self.held: list[Tensor] = []  # what the pointers point to
+        self.work = 0  # multiplications of a row
 
     def buffer(self, width: int) -> Tensor:
         """(rows, width), not filled."""
-        return self.hold(torch.empty(self.rows, width))
+        return self.hold(empty(self.rows, width))
 
     def hold(self, tensor: Tensor) -> Tensor:
-        self.held.append(tensor)
+        self.held.append(tensor.detach())  # a parameter may be given other numbers; these stay
         return tensor
 
     def written(self, kind: int, *, x: Tensor | None = None, to: Tensor | None = None) -> Op:
@@ -66,13 +71,13 @@ class Tape:
         if x is not None:
             op.x, op.x_step = x.data_ptr(), x.stride(0)
         if to is not None:
-            op.y, op.y_step, op.out = to.data_ptr(), to.stride(0), to.size(1)
+            op.y, op.y_step, op.outputs = to.data_ptr(), to.stride(0), to.size(1)
         return op
 
     def embed(self, table: Tensor, *, to: Tensor, scale: float) -> Op:
         """table[id] * scale + position; see `placed`."""
         op = self.written(EMBED, to=to)
-        op.weight, op.number = self.hold(table).data_ptr(), scale
+        op.weight, op.number, op.inputs = self.hold(table).data_ptr(), scale, len(table)
         return op
 
     def norm(self, norm: LayerNorm, x: Tensor, *, to: Tensor) -> None:
@@ -88,7 +93,8 @@ class Tape:
         panels, bias = packed(layer)
         op = self.written(PRODUCT, x=x, to=to)
         op.weight, op.bias = self.hold(panels).data_ptr(), self.hold(bias).data_ptr()
-        setattr(op, "in", x.size(1))
+        op.inputs = x.size(1)
+        self.work += panels.numel()
         op.activation = 0 if activation is None else NUMBERS[activation]  # type: ignore[index]
         if plus is not None:
             assert plus.stride(0) == to.stride(0)
@@ -112,12 +118,21 @@ class Tape:
         library = kernels()
         assert library is not None
         assert rows <= self.rows
-        if library.run(ctypes.addressof(self.ops), self.count, rows, torch.get_num_threads()):
-            raise MemoryError
+        threads = torch.get_num_threads() if self.work * rows > WORTH_SHARING else 1
+        failed = library.run(ctypes.addressof(self.ops), self.count, rows, threads)
+        if failed == NO_SUCH_ID:
+            raise IndexError("a token's number is not in the vocabulary")
+        if failed:
+            raise MemoryError("there is no memory for attention over so many tokens; use fewer hypotheses")
+
+
+def empty(*shape: int) -> Tensor:
+    """Room for numbers as kernels.c has them, whatever torch's defaults are."""
+    return torch.empty(*shape, dtype=torch.float32, device="cpu")
 
 
 def placed(op: Op, ids: Tensor, positions: Tensor | None, *, together: int) -> None:
-    """What is embedded, and the positions (together, D) of the rows of each sentence."""
+    """What is embedded (whole numbers of 64 bits), and the positions (together, D) of the rows of each sentence."""
     op.ids, op.together = ids.data_ptr(), together
     op.bias = None if positions is None else positions.data_ptr()
 
@@ -163,17 +178,29 @@ def packed(layer: Layer) -> tuple[Tensor, Tensor]:
     Made once, and again when the weight has changed (see `forget`). It belongs to no state dict.
     """
     weight, bias = layer.weight, layer.bias
-    now = (weight.data_ptr(), version(weight), None if bias is None else version(bias))
+    now = Stamp.of([weight] if bias is None else [weight, bias])
     known = layer.__dict__.get(PACKED)
-    if known is None or known[0] != now:
+    if known is None or not now.same_as(known[0]):
         with torch.inference_mode(False), torch.no_grad():
             known = layer.__dict__[PACKED] = (now, *panels_of(weight.detach(), bias))
     return known[1], known[2]
 
 
-def version(weight: Tensor) -> int:
-    """How often it was changed; what was made for inference alone is not counted."""
-    return 0 if weight.is_inference() else weight._version
+@dataclass(frozen=True)
+class Stamp:
+    """Which tensors, and which numbers in them."""
+
+    tensors: list[Tensor]
+    numbers: list[tuple[int, int]]  # where they are, how often they were changed
+
+    @classmethod
+    def of(cls, tensors: Iterable[Tensor]) -> Stamp:
+        tensors = list(tensors)
+        return cls(tensors, [(one.data_ptr(), 0 if one.is_inference() else one._version) for one in tensors])
+
+    def same_as(self, other: Stamp) -> bool:
+        alike = self.numbers == other.numbers
+        return alike and all(a is b for a, b in zip(self.tensors, other.tensors, strict=True))
 
 
 def panels_of(weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from glassformer.config import Settings, validate
 from glassformer.errors import ModelError, SettingsError
 from glassformer.models import decoding_state
 from glassformer.models.decoding_state import DecodingState
+from glassformer.models.taped import Tapes
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig, sorted_by_block, source_mask
 from glassformer.nn.cache import KVCache
 from glassformer.nn.native import kernels
@@ -368,6 +370,95 @@ def test_tapes_notice_other_weights_and_belong_to_one_model() -> None:
     assert torch.equal(twin.step(ids, twin.start(batch))[0], first)
     read = pickle.loads(pickle.dumps(twin))
     assert torch.equal(read.step(ids, read.start(batch))[0], first)
+
+
+@needs_kernels
+@torch.no_grad()
+def test_a_wide_taped_model_is_the_plain_one() -> None:
+    model, batch, ids = make_model(d=134, h=2, d_ff=70), make_batch(), torch.tensor([1, 2, 3])
+    with listen(model):
+        expected = model.step(ids, model.start(batch))[0]
+    torch.testing.assert_close(model.step(ids, model.start(batch))[0], expected, rtol=1e-4, atol=1e-3)
+
+
+CHANGES: dict[str, Callable[[Transformer], object]] = {
+    "assigned": lambda model: model.load_state_dict({k: 2 * v for k, v in model.state_dict().items()}, assign=True),
+    "another head": lambda model: setattr(model.head, "weight", nn.Parameter(2 * model.head.weight)),
+    "another layer": lambda model: setattr(model.decoder.blocks[0].feed_forward, "up", nn.Linear(15, 11)),
+    "another bias": lambda model: setattr(
+        model.encoder.blocks[0].self_attention.qkv, "bias", nn.Parameter(torch.ones(45))
+    ),
+    "there and back": lambda model: model.bfloat16().float(),
+    "trained": lambda model: fused_step(model),
+}
+
+
+def fused_step(model: Transformer) -> None:
+    """Changes weights without counting it."""
+    model.train()
+    for weight in model.parameters():
+        weight.data.add_(0.1)
+    model.eval()
+
+
+@needs_kernels
+@pytest.mark.parametrize("change", CHANGES)
+@torch.no_grad()
+def test_no_change_of_weights_escapes_the_tapes(change: str) -> None:
+    model, batch, ids = make_model(), make_batch(), torch.tensor([1, 2, 3])
+    model.step(ids, model.start(batch))
+    CHANGES[change](model)
+    with listen(model):
+        expected = model.step(ids, model.start(batch))[0]
+    torch.testing.assert_close(model.step(ids, model.start(batch))[0], expected, rtol=1e-5, atol=1e-4)
+
+
+@needs_kernels
+def test_tapes_are_not_for_gradients_training_or_other_precision() -> None:
+    model, batch, ids = make_model(dropout=0.0), make_batch(), torch.tensor([1, 2, 3])
+    assert model.step(ids, model.start(batch))[0].requires_grad
+    with torch.no_grad():
+        assert model.tapes.ready(model)
+        model.train()
+        assert not model.tapes.ready(model)
+        model.eval()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert not model.tapes.ready(model)
+            state = model.start(batch)
+            model.step(ids, state)
+        with pytest.raises(RuntimeError, match="same dtype"):  # must go on as it began; not nonsense
+            model.step(ids, state)
+    with torch.inference_mode():
+        made = make_model()
+        assert not made.tapes.ready(made)  # its weights could change unseen
+
+
+@needs_kernels
+@torch.no_grad()
+def test_ids_of_any_kind_and_only_as_many_as_rows() -> None:
+    model, batch = make_model(), make_batch()
+    expected = model.step(torch.tensor([1, 2, 3]), model.start(batch))[0]
+    apart = torch.tensor([[1, 9], [2, 9], [3, 9]])[:, 0]
+    assert torch.equal(model.step(apart, model.start(batch))[0], expected)
+    assert torch.equal(model.step(apart.int(), model.start(batch))[0], expected)
+    with pytest.raises(IndexError):
+        model.step(torch.tensor([1, 2, V]), model.start(batch))
+    for wrong in ([1, 2], [1, 2, 3, 4]):
+        with pytest.raises(ValueError, match="tokens for 3 hypotheses"):
+            model.step(torch.tensor(wrong), model.start(batch))
+
+
+@needs_kernels
+@torch.no_grad()
+def test_torchs_defaults_do_not_matter() -> None:
+    model, batch, ids = make_model(), make_batch(), torch.tensor([1, 2, 3])
+    expected = model.step(ids, model.start(batch))[0]
+    model.tapes = Tapes()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.equal(model.step(ids, model.start(batch))[0], expected)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 @needs_kernels

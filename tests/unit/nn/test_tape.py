@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ from glassformer.nn.attention import attend
 from glassformer.nn.feed_forward import ACTIVATIONS
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.products import forget
-from glassformer.nn.tape import Tape, best_of, grown, looking, placed
+from glassformer.nn.tape import Op, Tape, best_of, grown, looking, placed
 
 needs_kernels = pytest.mark.skipif(native.kernels() is None, reason="there is no C compiler with OpenMP here")
 
@@ -74,8 +75,9 @@ def test_changed_weights_are_noticed() -> None:
 
 @needs_kernels
 @pytest.mark.parametrize("bias", [False, True])
-def test_a_norm_also_in_its_own_place(bias: bool) -> None:
-    norm, x = LayerNorm(13, bias=bias), 3 * torch.randn(9, 13) + 50
+@pytest.mark.parametrize("width", [13, 67, 131])
+def test_a_norm_also_in_its_own_place(width: int, bias: bool) -> None:
+    norm, x = LayerNorm(width, bias=bias), 3 * torch.randn(9, width) + 50
     with torch.no_grad():
         norm.gain.normal_()
     expected = norm(x)
@@ -101,7 +103,7 @@ def test_embeddings_have_the_positions_of_their_sentence() -> None:
 
 @needs_kernels
 @pytest.mark.parametrize("heads", [2, 6])  # of queries; keys and values have 2
-@pytest.mark.parametrize(("slots", "head_width"), [(1, 3), (8, 8), (21, 19)])
+@pytest.mark.parametrize(("slots", "head_width"), [(1, 3), (8, 8), (21, 19), (5, 37), (40, 131)])
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention(heads: int, slots: int, head_width: int, masked: bool) -> None:
     sentences, together = 3, 4
@@ -182,6 +184,32 @@ def test_of_equals_the_first_is_best() -> None:
 
 
 @needs_kernels
+def test_what_is_not_a_number_stays_so() -> None:
+    layer, x = nn.Linear(3, 20), torch.tensor([[1.0, float("nan"), 2.0], [1.0, 1.0, 1.0]])
+    for activation in ACTIVATIONS.values():
+        found = product(layer, x, activation=activation)
+        assert found[0].isnan().all()
+        assert found[1].isfinite().all()
+    logits = torch.zeros(2, 100)
+    logits[0, 50] = float("nan")
+    best = best_of(logits, 2)
+    assert best is not None
+    assert np.isnan(best[0][0]).all()
+    assert np.isfinite(best[0][1]).all()
+
+
+@needs_kernels
+def test_ids_that_are_not_in_the_table_are_refused() -> None:
+    tape = Tape(1, room=1)
+    op = tape.embed(torch.randn(20, 6), to=tape.buffer(6), scale=1.0)
+    for wrong in (20, -1, 10**9):
+        ids = torch.tensor([wrong])
+        placed(op, ids, None, together=1)
+        with pytest.raises(IndexError, match="not in the vocabulary"):
+            tape.run(1)
+
+
+@needs_kernels
 def test_half_precision_is_left_to_torch() -> None:
     assert best_of(torch.zeros(1, 3, dtype=torch.bfloat16), 1) is None
     assert best_of(torch.zeros(3, 2).t(), 1) is None
@@ -193,7 +221,10 @@ def test_where_there_is_a_compiler_they_compile(tmp_path: Path) -> None:
     small.write_text("#include <omp.h>\nint main(void) { return omp_get_thread_num(); }\n")
     if compiler is None or subprocess.run([compiler, "-fopenmp", small, "-o", tmp_path / "small"]).returncode:
         pytest.skip("there is no C compiler with OpenMP here")
-    assert native.opened(native.compiled([compiler, *native.OPTIONS, "-Wall", "-Wextra", "-Werror"])).panel_width() > 0
+    strict = [compiler, *native.OPTIONS, "-Wall", "-Wextra", "-Wno-psabi", "-Werror"]
+    library = native.opened(native.compiled(strict, tmp_path / "kernels.so"))
+    assert library.panel_width() % 16 == 0
+    assert library.op_size() == ctypes.sizeof(Op)
 
 
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
@@ -214,6 +245,33 @@ def test_kernels_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_they_are_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert native.kernels.__wrapped__() is not None
-    assert [path.suffix for path in (tmp_path / "glassformer").iterdir()] == [".so"]
+    assert sorted(path.suffix for path in (tmp_path / "glassformer").iterdir()) == [".sha256", ".so"]
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: pytest.fail("compiled again"))
     assert native.kernels.__wrapped__() is not None
+
+
+@needs_kernels
+def test_a_damaged_file_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert native.kernels.__wrapped__() is not None
+    (path,) = (tmp_path / "glassformer").glob("*.so")
+    whole = path.read_bytes()
+    broken = tmp_path / "broken"
+    broken.write_bytes(whole[:3000])
+    broken.replace(path)
+    assert native.kernels.__wrapped__() is not None
+    assert path.read_bytes() == whole
+
+
+@needs_kernels
+@pytest.mark.parametrize("folder", ["/proc/nowhere", "others"])
+def test_without_a_safe_place_each_process_compiles(
+    folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / folder  # an absolute path stays as it is
+    if folder == "others":
+        (home / "glassformer").mkdir(parents=True)
+        (home / "glassformer").chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    assert native.kernels.__wrapped__() is not None
+    assert not list(tmp_path.rglob("*.so"))
