@@ -14,6 +14,7 @@ import torch
 
 from glassformer.errors import ModelError, SettingsError
 from glassformer.models.transformer import Transformer, TransformerConfig
+from glassformer.tasks.translation.glossary import Glossary
 from glassformer.tasks.translation.recipe import TranslationRecipe
 from glassformer.tasks.translation.requests import Lots, Wishes
 from glassformer.tasks.translation.translator import Translator, load
@@ -104,8 +105,8 @@ def test_more_wanted_than_the_beam_is_wide(speaker: Translator) -> None:
 
 
 def test_a_word_that_must_and_must_not_be_said(speaker: Translator) -> None:
-    """What must be said wins."""
-    wishes = Wishes(say=("Hund",), ban=("Hund",))
+    """What a glossary asks for wins; asked for in so many words, it is refused (test_wishes)."""
+    wishes = Wishes(glossary=Glossary({"dog": ("Hund",)}), ban=("Hund",))
     (one,) = with_decode(speaker, max_ratio=1).candidates(["the dog"], wishes=wishes)[0]
     assert "Hund" in one.text
 
