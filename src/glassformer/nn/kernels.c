@@ -200,7 +200,7 @@ static inline __attribute__((always_inline)) void tile(
 }
 
 /* A panel's outputs for the rows from `begin` to `end`, in tiles of like size. Meanwhile the next panel is fetched. */
-static void panel_product(const Op *op, int64_t begin, int64_t end, const float *panel, int64_t first) {
+static inline __attribute__((always_inline)) void panel_product(const Op *op, int64_t begin, int64_t end, const float *panel, int64_t first) {
     int64_t rows = end - begin, tiles = (rows + TILE - 1) / TILE;
     for (int64_t t = 0; t < tiles; t++) {
         int64_t from = rows * t / tiles, row = begin + from;
@@ -216,7 +216,8 @@ static void panel_product(const Op *op, int64_t begin, int64_t end, const float 
 }
 
 /* y = activation(x W^T + bias) + plus. W lies in panels (out / PANEL, in, PANEL); the bias fills its panels too. */
-static void product(const Op *op, int64_t rows, int me, int threads) {
+static void product(const Op *given, int64_t rows, int me, int threads) {
+    const Op copy = *given, *op = &copy; /* what is stored cannot change it, so it need not be read again */
     Part own = share((op->outputs + PANEL - 1) / PANEL, me, threads);
     for (int64_t begin = 0; begin < rows; begin += CACHED) {
         int64_t end = begin + CACHED < rows ? begin + CACHED : rows;
