@@ -200,7 +200,8 @@ static inline __attribute__((always_inline)) void tile(
 }
 
 /* A panel's outputs for the rows from `begin` to `end`, in tiles of like size. Meanwhile the next panel is fetched. */
-static inline __attribute__((always_inline)) void panel_product(const Op *op, int64_t begin, int64_t end, const float *panel, int64_t first) {
+static inline __attribute__((always_inline)) void panel_product(
+    const Op *op, int64_t begin, int64_t end, const float *panel, int64_t first) {
     int64_t rows = end - begin, tiles = (rows + TILE - 1) / TILE;
     for (int64_t t = 0; t < tiles; t++) {
         int64_t from = rows * t / tiles, row = begin + from;
