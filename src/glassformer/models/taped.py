@@ -218,9 +218,8 @@ class TapedDecoder:
         place = None if self.positions is None else self.positions.forward(1, start=state.length)
         placed(self.embedding, ids, place, together=1)
         width, owners = state.width, state.owners.ctypes.data
-        if (
-            state.memories[0][0] is not self.memory() or state.owners is not self.owners
-        ):  # else they stand there already
+        told = state.memories[0][0] is self.memory() and state.owners is self.owners
+        if not told:
             self.memory, self.owners = weakref.ref(state.memories[0][0]), state.owners
             mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
             for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):

@@ -7,8 +7,8 @@ T target tokens, D = d, H = h, E = D/H, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Protocol, Self, cast
 
 import numpy as np
@@ -37,7 +37,7 @@ from glassformer.nn.positions import (
     sinusoidal_halves,
 )
 from glassformer.nn.products import forget, product_by_rows
-from glassformer.nn.taps import Tap, listen
+from glassformer.nn.taps import Tap, WithTaps, listen
 
 # The paper's base and big (its table 3), and smaller ones that an ordinary CPU trains in minutes.
 SIZES: dict[str, dict[str, Any]] = {
@@ -203,7 +203,7 @@ class Encoder(nn.Module):
         return self.final_norm(x)
 
 
-class Decoder(nn.Module):
+class Decoder(WithTaps):
     """Inputs, then N blocks, each of which reads the final output of the encoder."""
 
     def __init__(self, config: TransformerConfig, embedding: Embedding) -> None:
@@ -212,15 +212,6 @@ class Decoder(nn.Module):
         self.rotary = make_rotary(config)
         self.blocks = nn.ModuleList(DecoderBlock(config) for _ in range(config.N_decoder or config.N))
         self.final_norm = LayerNorm(config.d) if config.norm == "pre" else nn.Identity()
-
-    @cached_property
-    def listeners(self) -> list[Mapping[int, Any]]:
-        return hooks_of(self)
-
-    @property
-    def heard(self) -> bool:
-        """Whether something listens anywhere in here."""
-        return any(self.listeners)
 
     def advance(self, ids: Tensor, state: DecodingState, lineage: Tensor | None) -> Tensor:
         """The next token of each hypothesis, ids (B, k) -> hidden states (B, k, D). The caches move on.
@@ -295,7 +286,7 @@ class PairBatch(SourceBatch, Protocol):
     def target_in(self) -> Tensor: ...
 
 
-class Transformer(nn.Module):
+class Transformer(WithTaps):
     """Encoder, decoder and the output layer. Speaks the decoding protocol: start, step, select."""
 
     def __init__(self, config: TransformerConfig, *, source_vocabulary: int, target_vocabulary: int) -> None:
@@ -311,15 +302,6 @@ class Transformer(nn.Module):
         self.head = VocabularyHead(config.d, target_vocabulary, tied_to=tied_to, bias=config.output_bias)
         self.memory, self.logits = Tap(), Tap()
         self.tapes = Tapes()
-
-    @cached_property
-    def listeners(self) -> list[Mapping[int, Any]]:
-        return hooks_of(self)
-
-    @property
-    def heard(self) -> bool:
-        """Whether something listens anywhere in here."""
-        return any(self.listeners)
 
     # Training: every position of the target at once (teacher forcing).
 
@@ -382,11 +364,6 @@ class Transformer(nn.Module):
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]."""
         return state.select(rows)
-
-
-def hooks_of(module: nn.Module) -> list[Mapping[int, Any]]:
-    """The hooks of every tap in a module, as they come and go."""
-    return [one._forward_hooks for one in module.modules() if isinstance(one, Tap)]
 
 
 def source_mask(batch: SourceBatch, dtype: torch.dtype) -> Tensor | None:

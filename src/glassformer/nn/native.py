@@ -30,9 +30,8 @@ Pointer, Whole = ctypes.c_void_p, ctypes.c_int64
 @cache
 def kernels() -> ctypes.CDLL | None:
     """The library, or None where it is not wanted or cannot be made."""
-    compiler = (
-        shlex.split(os.environ.get("CC", "")) or [found for name in COMPILERS if (found := shutil.which(name))][:1]
-    )
+    found = [path for name in COMPILERS if (path := shutil.which(name))]
+    compiler = shlex.split(os.environ.get("CC", "")) or found[:1]
     if os.environ.get(SWITCH) == "0" or not compiler:
         return None
     command = [*compiler, *OPTIONS]

@@ -7,8 +7,9 @@ into a value that has passed a tap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor, nn
@@ -28,6 +29,19 @@ class Tap(nn.Module):
     def heard(self) -> bool:
         """Whether something listens here."""
         return bool(self._forward_hooks)
+
+
+class WithTaps(nn.Module):
+    """A module with taps inside, which knows whether something listens at any of them."""
+
+    @cached_property
+    def listeners(self) -> list[Mapping[int, Any]]:
+        """The hooks of every tap in here, as they come and go."""
+        return [one._forward_hooks for one in self.modules() if isinstance(one, Tap)]
+
+    @property
+    def heard(self) -> bool:
+        return any(self.listeners)
 
 
 @contextmanager
