@@ -55,7 +55,7 @@ class Task:
     model: Generator
     batch: Any
     limits: Ints  # (B,) how many tokens each sentence may have, the end mark included
-    bos: int
+    bos: int | Ints  # what every hypothesis begins from; of each sentence, where they differ
     eos: int
     device: torch.device
     chooser: Chooser
