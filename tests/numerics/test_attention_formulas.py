@@ -168,15 +168,20 @@ def test_multi_head_self_attention_concatenates_heads_and_multiplies_by_w_o(
     close(attention(x, causal=causal), np.stack(expected))
 
 
+@pytest.mark.parametrize("given", [None, 3])
 @pytest.mark.parametrize("hypotheses", [1, 3])
 @pytest.mark.parametrize("kv_heads", [1, 2])
-def test_cross_attention_reads_each_sentence_once_for_all_its_hypotheses(kv_heads: int, hypotheses: int) -> None:
-    width, memory_width, heads, head_width = 10, 7, 2, 5
-    attention = filled(CrossAttention(width, heads=heads, kv_heads=kv_heads, memory_width=memory_width))
+def test_cross_attention_reads_each_sentence_once_for_all_its_hypotheses(
+    kv_heads: int, hypotheses: int, given: int | None
+) -> None:
+    width, memory_width, heads, head_width = 10, 7, 2, given or 5
+    attention = filled(
+        CrossAttention(width, heads=heads, kv_heads=kv_heads, memory_width=memory_width, head_width=given)
+    )
     x, memory = torch.randn(B * hypotheses, T, width), torch.randn(B, K, memory_width)
     lengths = torch.tensor([7, 3])
     key_value = attention.key_value
-    weights, biases = key_value.weight.split(5 * kv_heads), key_value.bias.split(5 * kv_heads)
+    weights, biases = (part.split(head_width * kv_heads) for part in (key_value.weight, key_value.bias))
     expected = []
     for row in range(B * hypotheses):
         sentence = row // hypotheses

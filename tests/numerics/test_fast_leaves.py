@@ -43,6 +43,30 @@ def test_gradients_of_short_attention_by_differences() -> None:
     assert torch.autograd.gradcheck(lambda q, k, v: short_attention(q, k, v, mask, 0.3), (q, k, v))
 
 
+MASK_SHAPES = [(3, 2, 5, 11), (1, 2, 5, 11), (2, 5, 11), (3, 1, 1, 11), (5, 11)]
+
+
+@pytest.mark.parametrize("shape", MASK_SHAPES)
+def test_a_learned_mask_gets_its_gradient(shape: tuple[int, ...]) -> None:
+    """Relative positions are one: the quick products must not keep the gradient from it."""
+    q, k, v = random(3, 2, 5, 7), random(3, 2, 11, 7, seed=2), random(3, 2, 11, 7, seed=3)
+    mask, grad = random(*shape, seed=5), random(3, 2, 5, 7, seed=4)
+    assert suits(q, k, mask)
+    fast = torch.autograd.grad(short_attention(q, k, v, mask, 0.3), (q, k, v, mask), grad)
+    plain = torch.autograd.grad(ScaledDotProduct(scale=0.3).plain(q, k, v, mask), (q, k, v, mask), grad)
+    torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
+
+
+def test_a_learned_mask_that_also_hides() -> None:
+    q, k, v = random(2, 3, 5, 7), random(2, 3, 5, 7, seed=2), random(2, 3, 5, 7, seed=3)
+    bias, hidden = random(3, 5, 5, seed=5), causal_mask(5, dtype=torch.float64)
+    core = ScaledDotProduct(scale=1.0)
+    (fast,) = torch.autograd.grad(core(q, k, v, mask=bias + hidden).sum(), bias)
+    (plain,) = torch.autograd.grad(core.plain(q, k, v, bias + hidden).sum(), bias)
+    torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
+    assert fast.tril().abs().sum() > 0 == fast.triu(1).abs().sum()
+
+
 def test_queries_keys_and_values_in_the_middle_of_a_fused_product() -> None:
     """As self-attention hands them over: views with strides of their own."""
     qkv, grad = random(3, 5, 3 * 2 * 7), random(3, 2, 5, 7, seed=2)

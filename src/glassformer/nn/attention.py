@@ -158,11 +158,12 @@ class CrossAttention(nn.Module):
         heads: int,
         memory_width: int | None = None,
         kv_heads: int | None = None,
+        head_width: int | None = None,
         bias: bool = True,
         scale: float | None = None,
     ) -> None:
         super().__init__()
-        self.head_width = width // heads
+        self.head_width = head_width or width // heads
         self.rows = 2 * [(kv_heads or heads) * self.head_width]
         self.query = Projections(width, [heads * self.head_width], bias=bias)
         self.key_value = Projections(memory_width or width, self.rows, bias=bias)

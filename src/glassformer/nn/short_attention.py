@@ -25,7 +25,7 @@ def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
         and k.size(2) <= LONGEST
         and torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
-        and (mask is None or (mask.dtype == q.dtype and not mask.requires_grad and not sees_nothing(mask)))
+        and (mask is None or (mask.dtype == q.dtype and not sees_nothing(mask)))
     )
 
 
@@ -51,7 +51,7 @@ class _Products(torch.autograd.Function):
             scores.view(*heads, *scores.shape[1:]).add_(mask)
         pattern = torch.softmax(scores, dim=-1, out=scores)
         ctx.save_for_backward(q, k, v, pattern)
-        ctx.scale, ctx.heads = scale, heads
+        ctx.scale, ctx.heads, ctx.mask_shape = scale, heads, None if mask is None else mask.shape
         return torch.bmm(pattern, v).unflatten(0, heads)
 
     @staticmethod
@@ -60,8 +60,12 @@ class _Products(torch.autograd.Function):
         q, k, v, pattern = ctx.saved_tensors
         grad = grad.reshape(q.shape)
         grad_pattern = torch.bmm(grad, v.mT)  # (B*H, T, K)
-        # Of softmax: dS = P * (dP - sum(dP * P)); then through the scale.
-        grad_scores = torch._softmax_backward_data(grad_pattern, pattern, -1, pattern.dtype).mul_(ctx.scale)
+        # Of softmax: dS = P * (dP - sum(dP * P)); a learned mask takes it as it is, the products through the scale.
+        grad_scores = torch._softmax_backward_data(grad_pattern, pattern, -1, pattern.dtype)
+        grad_mask = None
+        if ctx.needs_input_grad[3]:
+            grad_mask = grad_scores.unflatten(0, ctx.heads).sum_to_size(ctx.mask_shape).clone()
+        grad_scores.mul_(ctx.scale)
         grads = torch.bmm(grad_scores, k), torch.bmm(grad_scores.mT, q), torch.bmm(pattern.mT, grad)
         grad_q, grad_k, grad_v = (x.unflatten(0, ctx.heads) for x in grads)
-        return grad_q, grad_k, grad_v, None, None
+        return grad_q, grad_k, grad_v, grad_mask, None
