@@ -7,6 +7,7 @@
     ├── RunError           a run folder is missing, damaged, in use or does not fit
     ├── ModelError         a model cannot do what is asked of it (for instance: sentence too long)
     ├── RankError          processes that train together have lost each other or do not fit
+    ├── ImportingError     a model made by others cannot be read
     └── ExportError        a model cannot be exported, or an export is not what it should be
 
 The class tells code what happened, the message tells a person. The command line turns each of them into one
@@ -42,6 +43,10 @@ class ModelError(GlassformerError):
 
 class RankError(GlassformerError):
     """Processes that train together have lost each other or do not fit. Empty where another of them has told why."""
+
+
+class ImportingError(GlassformerError):
+    """A model made by others that cannot be read: a file, a setting or a tensor is missing, wrong or unknown."""
 
 
 class ExportError(GlassformerError):

@@ -1,0 +1,65 @@
+"""Every architecture by its kind. A model's file is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, cast
+
+from torch import nn
+
+from glassformer.config import Settings, validate
+from glassformer.errors import SettingsError
+
+MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
+    "transformer": ("glassformer.models.transformer", "TransformerConfig", "Transformer"),
+    "bert": ("glassformer.models.bert", "BertConfig", "Bert"),
+    "roformer": ("glassformer.models.roformer", "RoFormerConfig", "RoFormer"),
+    "gpt": ("glassformer.models.gpt", "GptConfig", "Gpt"),
+    "llama": ("glassformer.models.llama", "LlamaConfig", "Llama"),
+    "t5": ("glassformer.models.t5", "T5Config", "T5"),
+    "vit": ("glassformer.models.vit", "VitConfig", "Vit"),
+    "captioner": ("glassformer.models.captioner", "CaptionerConfig", "Captioner"),
+}
+VOCABULARIES = ("source_vocabulary", "target_vocabulary")  # the 2017 model's are not in its config
+
+
+def config_class(kind: str) -> type[Settings]:
+    return cast(type[Settings], _part(kind, 1))
+
+
+def model_class(kind: str) -> type[nn.Module]:
+    return cast(type[nn.Module], _part(kind, 2))
+
+
+def sizes(kind: str) -> dict[str, dict[str, Any]]:
+    """The named sizes of a kind."""
+    return cast(dict[str, dict[str, Any]], import_module(_entry(kind)[0]).SIZES)
+
+
+def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
+    """A new model of these settings; for the 2017 model they hold its two vocabularies too."""
+    known = dict(values)
+    given = {name: known.pop(name) for name in VOCABULARIES if kind == "transformer" and name in known}
+    return model_class(kind)(validate(config_class(kind), known, origin=origin), **given)
+
+
+def values_of(kind: str, model: nn.Module) -> dict[str, Any]:
+    """What `build` needs to make such a model again."""
+    values: dict[str, Any] = cast(Settings, model.config).model_dump(exclude_none=True)
+    if kind == "transformer":
+        inputs = (model.get_submodule(f"{side}.inputs.embedding") for side in ("encoder", "decoder"))
+        counts = (cast(nn.Parameter, embedding.weight).size(0) for embedding in inputs)
+        values |= dict(zip(VOCABULARIES, counts, strict=True))
+    return values
+
+
+def _entry(kind: str) -> tuple[str, str, str]:
+    if kind not in MODELS:
+        raise SettingsError(f"{kind!r} is not a kind of model. Known: {', '.join(MODELS)}.")
+    return MODELS[kind]
+
+
+def _part(kind: str, place: int) -> Any:
+    entry = _entry(kind)
+    return getattr(import_module(entry[0]), entry[place])
