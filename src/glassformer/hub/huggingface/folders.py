@@ -200,6 +200,7 @@ def refuse_gaps(lines: Sequence[keys.Line], counts: keys.Counts, weights: Mappin
 def write_folder(pretrained: Pretrained, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> Layout:
     """Writes the files into a folder that is there; gives the layout that they are in."""
     layout, theirs = layout_to_write(pretrained)
+    pretrained = layout.expressed(pretrained)
     plan = Plan.of(pretrained.model, layout, {})
     tensors = keys.to_theirs(plan.lines, weights_of(pretrained.model), plan.counts, prefix=layout.prefixes[0])
     write_checkpoint(tensors, folder, shard_bytes=shard_bytes)
@@ -215,8 +216,7 @@ def layout_to_write(pretrained: Pretrained) -> tuple[Layout, Theirs]:
     reasons = []
     for layout in layouts_of(pretrained.kind, first=pretrained.extras.get("model_type")):
         try:
-            config: Any = pretrained.model.config
-            return layout, layout.from_config(config, pretrained.marks)
+            return layout, layout.from_config(pretrained)
         except ExportError as error:
             reasons.append(str(error))
     raise ExportError(reasons[0] if reasons else f"No layout of Hugging Face is known for a {pretrained.kind}.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from glassformer.hub.huggingface.keys import Counts, Line
 
 if TYPE_CHECKING:
-    from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
+    from glassformer.hub.huggingface.pretrained import Pretrained
 
 Theirs = Mapping[str, Any]  # config.json
 
@@ -29,8 +29,9 @@ class Layout:
 
     to_config    config.json and the names of the tensors that there are -> the values of our config. Every field that
                  changes the numbers is read; what cannot be honoured is an ImportingError (see fields.py).
-    from_config  our config and special ids -> config.json with model_type and architectures; an ExportError where
-                 transformers has no such model.
+    from_config  `Pretrained` (its `model.config`, `marks`, `extras`) -> config.json with model_type and architectures;
+                 an ExportError where transformers has no such model.
+    expressed    the same model in a form that the layout can express, where it is in another.
     lines        the key map.
     counts       how far the map's counters run, and numbers that changes need.
     tied         {alias: name} of their tensors that are one. The alias is usually not in the file, and is not written;
@@ -45,12 +46,13 @@ class Layout:
     model_types: tuple[str, ...]
     kind: str
     to_config: Callable[[Theirs, frozenset[str]], dict[str, Any]]
-    from_config: Callable[[Any, SpecialIds], dict[str, Any]]
+    from_config: Callable[[Pretrained], dict[str, Any]]
     lines: Callable[[Any], Sequence[Line]]
     counts: Callable[[Any], Counts]
     tied: Callable[[Any], Mapping[str, str]] = lambda _: {}
     ignored: tuple[str, ...] = ()
     older: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ("",)
+    expressed: Callable[[Pretrained], Pretrained] = lambda pretrained: pretrained
     read_extras: Callable[[Path, Theirs], dict[str, Any]] = nothing_read
     write_extras: Callable[[Pretrained], dict[str, bytes]] = nothing_written

@@ -13,6 +13,7 @@ from glassformer.errors import ImportingError
 from glassformer.hub.huggingface.layout import Layout
 
 LAYOUTS: dict[str, str] = {  # model_type: file in this folder
+    "marian": "marian",
 }
 
 

@@ -1,0 +1,176 @@
+"""MarianMT (OPUS-MT): the 2017 Transformer with post-norm, all sines before all cosines, a bias on the logits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from glassformer.errors import ExportError
+from glassformer.hub.huggingface import fields
+from glassformer.hub.huggingface.keys import Counts, Line
+from glassformer.hub.huggingface.layout import Layout, Theirs
+from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.models.registry import values_of
+from glassformer.models.transformer import TransformerConfig
+
+SHARED = "model.shared.weight"
+EMBEDDED = "model.{side}.embed_tokens.weight"
+
+
+# config.json
+
+
+def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
+    refuse_unknown(theirs)
+    shared = fields.flag(theirs, "share_encoder_decoder_embeddings", True)
+    tied = fields.flag(theirs, "tie_word_embeddings", True)
+    if shared:
+        fields.must_be(theirs, "tie_word_embeddings", True)
+    source = fields.whole(theirs, "vocab_size")
+    return {
+        "N": fields.whole(theirs, "encoder_layers"),
+        "N_decoder": fields.whole(theirs, "decoder_layers"),
+        "d": fields.whole(theirs, "d_model"),
+        "h": fields.whole(theirs, "encoder_attention_heads"),
+        "d_ff": fields.whole(theirs, "encoder_ffn_dim"),
+        "dropout": fields.number(theirs, "dropout", 0.1),
+        "norm": "post",
+        "positions": "sinusoidal-halves",
+        "activation": fields.one_of(theirs, "activation_function", fields.ACTIVATIONS, "gelu"),
+        "tied": "all" if shared else "output" if tied else "none",
+        "output_bias": "final_logits_bias" in names,
+        "source_vocabulary": source,
+        "target_vocabulary": source if shared else fields.whole(theirs, "decoder_vocab_size", source),
+    }
+
+
+def refuse_unknown(theirs: Theirs) -> None:
+    """Fields of which only one value is this model; old files have some that today's have not."""
+    fields.one_of(theirs, "scale_embedding", {True: True}, False)
+    fields.must_be(theirs, "decoder_attention_heads", fields.whole(theirs, "encoder_attention_heads"))
+    fields.must_be(theirs, "decoder_ffn_dim", fields.whole(theirs, "encoder_ffn_dim"))
+    fields.must_be(theirs, "static_position_embeddings", True)
+    for field in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
+        fields.must_be(theirs, field, False)
+
+
+def from_config(pretrained: Pretrained) -> dict[str, Any]:
+    config = cast(TransformerConfig, pretrained.model.config)
+    if config.norm != "post":
+        raise ExportError("model.norm = 'pre': MarianMT has its norms after the sub-layers (model.norm = 'post').")
+    return {"model_type": "marian", "architectures": ["MarianMTModel"], **common_fields(pretrained)}
+
+
+def common_fields(pretrained: Pretrained) -> dict[str, Any]:
+    """What MarianMT and its relatives call alike."""
+    config, marks = cast(TransformerConfig, pretrained.model.config), pretrained.marks
+    refuse_positions(config)
+    counts = values_of("transformer", pretrained.model)
+    return {
+        "vocab_size": counts["source_vocabulary"],
+        "decoder_vocab_size": counts["target_vocabulary"],
+        "share_encoder_decoder_embeddings": config.tied == "all",
+        "tie_word_embeddings": config.tied != "none",
+        "d_model": config.d,
+        "encoder_layers": config.N,
+        "decoder_layers": config.N_decoder or config.N,
+        **{f"{side}_attention_heads": config.h for side in ("encoder", "decoder")},
+        **{f"{side}_ffn_dim": config.d_ff for side in ("encoder", "decoder")},
+        "activation_function": fields.THEIR_ACTIVATIONS[config.activation],
+        "dropout": config.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "scale_embedding": True,
+        "static_position_embeddings": True,
+        "max_position_embeddings": pretrained.extras.get("max_length", 1024),
+        "is_encoder_decoder": True,
+        "bos_token_id": marks.bos,
+        "eos_token_id": marks.eos,
+        "pad_token_id": marks.pad,
+        "decoder_start_token_id": marks.start,
+        "forced_eos_token_id": None,
+        "dtype": "float32",
+    }
+
+
+def refuse_positions(config: TransformerConfig) -> None:
+    if config.positions not in ("sinusoidal", "sinusoidal-halves"):
+        raise ExportError(
+            f"model.positions = {config.positions!r}: no encoder-decoder of `transformers` that is otherwise like this "
+            "one has such positions. It can take sinusoidal ones."
+        )
+
+
+# The key map
+
+
+def norm(ours: str, theirs: str) -> list[Line]:
+    return [Line(f"{ours}.gain", f"{theirs}.weight"), Line(f"{ours}.bias", f"{theirs}.bias")]
+
+
+def linear(ours: str, *theirs: str) -> list[Line]:
+    return [Line(f"{ours}.{kind}", tuple(f"{name}.{kind}" for name in theirs)) for kind in ("weight", "bias")]
+
+
+def block(side: str, counter: str) -> list[Line]:
+    """One block of the encoder, and what a block of the decoder has in common with it."""
+    ours, theirs = f"{side}.blocks.{counter}", f"model.{side}.layers.{counter}"
+    return [
+        *linear(f"{ours}.self_attention.qkv", *(f"{theirs}.self_attn.{part}_proj" for part in "qkv")),
+        *linear(f"{ours}.self_attention.out.linear", f"{theirs}.self_attn.out_proj"),
+        *norm(f"{ours}.self_attention_residual.norm", f"{theirs}.self_attn_layer_norm"),
+        *linear(f"{ours}.feed_forward.up", f"{theirs}.fc1"),
+        *linear(f"{ours}.feed_forward.down", f"{theirs}.fc2"),
+        *norm(f"{ours}.feed_forward_residual.norm", f"{theirs}.final_layer_norm"),
+    ]
+
+
+def cross_attention(counter: str) -> list[Line]:
+    ours, theirs = f"decoder.blocks.{counter}", f"model.decoder.layers.{counter}"
+    return [
+        *linear(f"{ours}.cross_attention.query", f"{theirs}.encoder_attn.q_proj"),
+        *linear(f"{ours}.cross_attention.key_value", *(f"{theirs}.encoder_attn.{part}_proj" for part in "kv")),
+        *linear(f"{ours}.cross_attention.out.linear", f"{theirs}.encoder_attn.out_proj"),
+        *norm(f"{ours}.cross_attention_residual.norm", f"{theirs}.encoder_attn_layer_norm"),
+    ]
+
+
+def embeddings(config: TransformerConfig) -> list[Line]:
+    sides = ["encoder"] if config.tied == "all" else ["encoder", "decoder"]
+    theirs = SHARED if config.tied == "all" else EMBEDDED
+    lines = [Line(f"{side}.inputs.embedding.weight", theirs.format(side=side)) for side in sides]
+    if config.tied == "none":
+        lines.append(Line("head.weight", "lm_head.weight"))
+    if config.output_bias:
+        lines.append(Line("head.bias", "final_logits_bias", "row"))
+    return lines
+
+
+def lines(config: TransformerConfig) -> Sequence[Line]:
+    return [*embeddings(config), *block("encoder", "{i}"), *block("decoder", "{j}"), *cross_attention("{j}")]
+
+
+def counts(config: TransformerConfig) -> Counts:
+    return {"i": config.N, "j": config.N_decoder or config.N}
+
+
+def tied(config: TransformerConfig) -> Mapping[str, str]:
+    encoder, decoder = (EMBEDDED.format(side=side) for side in ("encoder", "decoder"))
+    options = {
+        "all": {encoder: SHARED, decoder: SHARED, "lm_head.weight": SHARED},
+        "output": {"lm_head.weight": decoder},
+        "none": {},
+    }
+    return options[config.tied]
+
+
+LAYOUT = Layout(
+    model_types=("marian",),
+    kind="transformer",
+    to_config=to_config,
+    from_config=from_config,
+    lines=lines,
+    counts=counts,
+    tied=tied,
+    ignored=("model.*.embed_positions.weight",),
+)
