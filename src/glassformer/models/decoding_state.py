@@ -1,4 +1,4 @@
-"""What an encoder-decoder remembers between two steps of decoding.
+"""What a model remembers between two steps of decoding: an encoder-decoder, or a decoder alone.
 
 Shapes: B sentences, R rows (hypotheses that go on), k places for them in each sentence, S source tokens, H heads,
 E head width.
@@ -26,22 +26,41 @@ HIDDEN = float("-inf")
 class DecodingState:
     """What a decoding step continues from: rows, all of the same length, each a hypothesis of a sentence.
 
+    A decoder alone has no memories. Its sentences go on from texts that may differ in length: those stand in the first
+    slots of the caches, and slots that a shorter one leaves empty are seen by nobody.
+
     The keys and values of a sentence's hypotheses lie side by side in its slots, and nothing is moved when hypotheses
     are dropped or go on twice: a row sees the slots of its own past and no others. Sentences whose rows are all gone
     stay until it is worth giving them up.
     """
 
-    memories: list[tuple[Tensor, Tensor]]  # per block: keys and values (B, H, S, E), once per sentence
+    memories: list[tuple[Tensor, Tensor]]  # per block: keys and values (B, H, S, E), once per sentence; may be empty
     memory_mask: Tensor | None  # (B, 1, 1, S)
     caches: list[KVCache]  # per block: self-attention's past (B, H, slots, E)
     owners: Ints  # (R,) the sentence of each row
     length: int = 0  # tokens so far
     lineage: Tensor | None = None  # (R, slots): 0 for the slots of a row, else -inf; None: a sentence has one row
     cleared: int = 0  # slots that were left when those which nobody needed were given up
+    offsets: Ints | None = None  # (B,) tokens that stand before the first of `length`; None: none
+    window: int | None = None  # a row sees so many of its latest tokens; None: all
+
+    @property
+    def held(self) -> Tensor:
+        """Keys of some block, (B, H, any, E)."""
+        if self.memories:
+            return self.memories[0][0]
+        store = self.caches[0].store
+        assert store is not None, "caches without memories begin with a store, be it empty"
+        return store.keys
 
     @property
     def sentences(self) -> int:
-        return self.memories[0][0].size(0)
+        return self.held.size(0)
+
+    @property
+    def positions(self) -> Ints:
+        """(B,) where the next token of each sentence stands."""
+        return self.length + (np.zeros(self.sentences, dtype=np.int64) if self.offsets is None else self.offsets)
 
     @property
     def rows(self) -> int:
@@ -50,7 +69,7 @@ class DecodingState:
     @property
     def plain(self) -> bool:
         """Whether all is in float32, on the CPU."""
-        held = [self.memories[0][0], *(cache.store.keys for cache in self.caches[:1] if cache.store is not None)]
+        held = [self.held, *(cache.store.keys for cache in self.caches[:1] if cache.store is not None)]
         return all(one.dtype == torch.float32 and one.device.type == "cpu" for one in held)
 
     @cached_property
@@ -72,17 +91,34 @@ class DecodingState:
 
     def grow(self) -> None:
         """Every row gets a slot for its next token, at its place among the new ones of its sentence."""
+        if self.outgrown and self.lineage is None:
+            self.lineage = self.held.new_zeros(self.rows, self.caches[0].length)
         if self.lineage is not None:
             own = np.full((self.rows, self.width), HIDDEN, dtype=np.float64)
             own[np.arange(len(own)), self.places] = 0
             self.lineage = torch.cat([self.lineage, torch.as_tensor(own).to(self.lineage)], dim=1)
+            if self.window is not None and self.outgrown:
+                self.lineage = latest(self.lineage, self.window)
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether some sentence is longer than the window."""
+        return self.window is not None and bool(self.positions.max(initial=0) >= self.window)
 
     def select(self, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]."""
         owners = self.owners[rows.cpu().numpy()]  # so few numbers are quicker there
         caches = [cache.twin() for cache in self.caches]
         chosen = DecodingState(
-            self.memories, self.memory_mask, caches, owners, self.length, self.lineage_of(rows, owners), self.cleared
+            memories=self.memories,
+            memory_mask=self.memory_mask,
+            caches=caches,
+            owners=owners,
+            length=self.length,
+            lineage=self.lineage_of(rows, owners),
+            cleared=self.cleared,
+            offsets=self.offsets,
+            window=self.window,
         )
         if chosen.lineage is not None and chosen.lineage.size(1) > max(WORTH_CLEARING, 2 * self.cleared):
             chosen.clear()
@@ -94,7 +130,7 @@ class DecodingState:
             return self.lineage.index_select(0, rows)
         if (owners[1:] > owners[:-1]).all():  # still one row a sentence
             return None
-        return self.memories[0][0].new_zeros(len(owners), self.caches[0].length)
+        return self.held.new_zeros(len(owners), self.caches[0].length)
 
     def clear(self) -> None:
         """Gives up the slots that no row needs any more."""
@@ -113,11 +149,18 @@ class DecodingState:
         if left > (1 - share) * self.sentences:
             return
         kept = np.unique(self.owners)
-        index = torch.as_tensor(kept, device=self.memories[0][0].device)
+        index = torch.as_tensor(kept, device=self.held.device)
         self.memories = [(k.index_select(0, index), v.index_select(0, index)) for k, v in self.memories]
         self.memory_mask = None if self.memory_mask is None else self.memory_mask.index_select(0, index)
         self.caches = [cache.select(index) for cache in self.caches]
+        self.offsets = None if self.offsets is None else self.offsets[kept]
         self.owners = np.searchsorted(kept, self.owners)
+
+
+def latest(lineage: Tensor, window: int) -> Tensor:
+    """Of the slots of each row (R, slots) only the last ones: they stand in the order of its tokens."""
+    further = (lineage == 0).flip(1).cumsum(dim=1).flip(1)  # how many of the row's stand from here on
+    return lineage.masked_fill(further > window, HIDDEN)
 
 
 @dataclass(frozen=True)
@@ -131,7 +174,7 @@ class Grid:
     @classmethod
     def of(cls, state: DecodingState) -> Grid:
         index = state.owners * state.width + state.places
-        return cls(state.sentences, state.width, torch.as_tensor(index, device=state.memories[0][0].device))
+        return cls(state.sentences, state.width, torch.as_tensor(index, device=state.held.device))
 
     def spread(self, values: Tensor) -> Tensor:
         """(R, ...) -> (B, k, ...)"""

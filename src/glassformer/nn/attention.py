@@ -118,6 +118,7 @@ class SelfAttention(nn.Module):
         kv_heads: int | None = None,
         head_width: int | None = None,
         bias: bool = True,
+        out_bias: bool | None = None,
         scale: float | None = None,
     ) -> None:
         super().__init__()
@@ -127,7 +128,8 @@ class SelfAttention(nn.Module):
         self.qkv = Projections(width, self.rows, bias=bias)
         self.q, self.k, self.v = Tap(), Tap(), Tap()
         self.core = ScaledDotProduct(scale=scale)
-        self.out = HeadsOut(width, heads=heads, head_width=self.head_width, bias=bias)
+        out_bias = bias if out_bias is None else out_bias
+        self.out = HeadsOut(width, heads=heads, head_width=self.head_width, bias=out_bias)
 
     def forward(
         self,

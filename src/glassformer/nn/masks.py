@@ -20,8 +20,20 @@ def causal_mask(
     return additive(ones.tril(keys - queries), dtype)
 
 
+def window_mask(queries: int, window: int, *, device: torch.device | str = "cpu") -> Tensor:
+    """(T, T), False where a key stands `window` or more positions before the query."""
+    return torch.ones(queries, queries, dtype=torch.bool, device=device).triu(1 - window)
+
+
 def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """A boolean mask as the M of the formula: 0 where True, -inf where False. Others pass unchanged."""
     if mask.dtype != torch.bool:
         return mask
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))
+
+
+def hiding_padding(lengths: Tensor | None, size: int, dtype: torch.dtype) -> Tensor | None:
+    """The additive padding mask (B, 1, 1, size), or None where nothing is padded: attention is quicker then."""
+    if lengths is None or bool((lengths == size).all()):
+        return None
+    return additive(padding_mask(lengths, size), dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -12,6 +13,7 @@ from glassformer.errors import ModelError
 
 Rotation = tuple[Tensor, Tensor]  # cos and sin, each (T, E/2)
 TableMaker = Callable[[int], Tensor]
+Stretch = Callable[[Tensor], Tensor]  # turns per position of each pair -> slower ones
 
 
 def angles(length: int, width: int, *, base: float = 10000.0) -> Tensor:
@@ -49,6 +51,10 @@ class FixedPositions(nn.Module):
                 self.table = self.make(2 * (start + length)).to(self.table)
         return self.table[start : start + length]
 
+    def at(self, places: Tensor) -> Tensor:
+        """The vectors of any positions: (...) -> (..., D)."""
+        return self(int(places.max()) + 1)[places]
+
 
 class LearnedPositions(nn.Module):
     """One learned vector per position."""
@@ -66,24 +72,52 @@ class LearnedPositions(nn.Module):
             )
         return self.weight[start : start + length]
 
+    def at(self, places: Tensor) -> Tensor:
+        """The vectors of any positions: (...) -> (..., D)."""
+        return self(int(places.max()) + 1)[places]
+
 
 class RotaryPositions(nn.Module):
     """Rotary positions (Su et al. 2021): pair i of q and k at position t is turned by the angle t * base^(-2i/E),
-    so the product of q at t and k at s depends on their distance t - s alone."""
+    so the product of q at t and k at s depends on their distance t - s alone. A `stretch` slows the turning down, so
+    that texts longer than those of the training fit into the angles that were seen there."""
 
-    def __init__(self, head_width: int, *, base: float = 10000.0, length: int = 256) -> None:
+    def __init__(
+        self, head_width: int, *, base: float = 10000.0, length: int = 256, stretch: Stretch | None = None
+    ) -> None:
         super().__init__()
-        self.turns = FixedPositions(partial(_turns, width=head_width, base=base), length=length)
+        self.turns = FixedPositions(partial(_turns, width=head_width, base=base, stretch=stretch), length=length)
 
     def forward(self, length: int, *, start: int = 0) -> Rotation:
         cos, sin = self.turns(length, start=start).unbind(1)  # (T, E/2) twice
         return cos, sin
 
+    def at(self, places: Tensor) -> Rotation:
+        """Of any positions (B, T): for rows that stand at different ones, (B, 1, T, E/2) twice."""
+        cos, sin = self.turns.at(places).unsqueeze(1).unbind(-2)
+        return cos, sin
 
-def _turns(length: int, *, width: int, base: float) -> Tensor:
+
+def _turns(length: int, *, width: int, base: float, stretch: Stretch | None = None) -> Tensor:
     """Cosines and sines (length, 2, width//2). They are kept, not the angles: in bfloat16 a far angle is lost."""
     turn = angles(length, width, base=base)[:, : width // 2]
+    if stretch is not None:
+        a_step = angles(2, width, base=base)[1, : width // 2]
+        turn = torch.arange(length, dtype=torch.float64)[:, None] * stretch(a_step)
     return torch.stack([turn.cos(), turn.sin()], dim=1)
+
+
+def stretched(turns: Tensor, *, factor: float) -> Tensor:
+    """All pairs turn slower by the same factor (position interpolation, Chen et al. 2023, arXiv 2306.15595)."""
+    return turns / factor
+
+
+def stretched_where_slow(turns: Tensor, *, factor: float, slow: float, fast: float, length: int) -> Tensor:
+    """Only pairs that turn fewer than `slow` times within `length` positions do; those with more than `fast` stay, and
+    between the two the change is gradual (Grattafiori et al. 2024, arXiv 2407.21783)."""
+    times = turns * length / (2 * math.pi)
+    kept = ((times - slow) / (fast - slow)).clamp(0, 1)
+    return turns * (kept + (1 - kept) / factor)
 
 
 def rotate(x: Tensor, rotation: Rotation) -> Tensor:

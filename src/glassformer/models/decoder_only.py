@@ -1,0 +1,142 @@
+"""What every decoder that stands alone does in the same way: it reads texts in one pass, then goes on token by token.
+
+How the blocks are wired stands in each model's own file. Shapes: B texts, R rows (hypotheses), k of them side by side,
+T tokens, D width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, Self, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from glassformer.models.decoding_state import DecodingState, Grid
+from glassformer.nn.attention import SelfAttention
+from glassformer.nn.cache import KVCache
+from glassformer.nn.heads import VocabularyHead
+from glassformer.nn.masks import additive, padding_mask
+from glassformer.nn.products import forget, product_by_rows
+from glassformer.nn.taps import Tap, WithTaps
+
+
+class TextBatch(Protocol):
+    """Texts: ids (B, T), padded at the end, and how long each text is (B,)."""
+
+    @property
+    def ids(self) -> Tensor: ...
+    @property
+    def lengths(self) -> Tensor: ...
+
+
+class DecoderOnly(WithTaps):
+    """Speaks the decoding protocol: start, step, select. A model gives it blocks with an `attention`, a head, and
+    `states`, which is its wiring."""
+
+    blocks: nn.ModuleList
+    head: VocabularyHead
+    logits: Tap
+    window: int | None = None  # of attention: how many tokens a token sees, itself included; None: all before it
+
+    def states(
+        self,
+        ids: Tensor,
+        *,
+        places: Tensor | None = None,
+        mask: Tensor | None = None,
+        causal: bool = True,
+        caches: list[KVCache] | None = None,
+    ) -> Tensor:
+        """ids (B, T) -> normed hidden states (B, T, D). `places` (B, 1) is where tokens stand, if not at 0, 1, ..."""
+        raise NotImplementedError
+
+    # A whole text at once.
+
+    def forward(self, batch: TextBatch) -> Tensor:
+        """Logits (B, T, V) of each next token. No token sees a later one, so padding at the end changes nothing."""
+        return self.logits(self.head(self.hidden(batch)))
+
+    def hidden(self, batch: TextBatch) -> Tensor:
+        """The last hidden states (B, T, D), before the output layer."""
+        return self.states(batch.ids)
+
+    # Decoding: one token after the other, the past kept in caches.
+
+    def start(self, batch: TextBatch) -> DecodingState:
+        """Reads all of each text but its last token, in one pass; the first step goes on from the last tokens."""
+        before = batch.lengths - 1  # (B,)
+        longest = int(before.max()) if len(before) else 0
+        caches = [KVCache() for _ in self.blocks]
+        if longest and batch.ids.numel():
+            self.states(batch.ids[:, :longest], caches=caches)
+        else:
+            self.reserve(caches, texts=len(batch.ids))
+        padded = bool((before < longest).any())
+        lineage = additive(padding_mask(before, longest), self.head.weight.dtype)[:, 0, 0] if padded else None
+        return DecodingState(
+            memories=[],
+            memory_mask=None,
+            caches=caches,
+            owners=np.arange(len(batch.ids)),
+            lineage=lineage,
+            offsets=before.cpu().numpy(),
+            window=self.window,
+        )
+
+    def reserve(self, caches: list[KVCache], *, texts: int) -> None:
+        """Caches without tokens know how many texts there are."""
+        for block, cache in zip(self.blocks, caches, strict=True):
+            attention = cast(SelfAttention, block.attention)
+            cache.reserve(texts, attention.kv_heads, 0, attention.head_width, like=self.head.weight)
+
+    def step(
+        self,
+        ids: Tensor,
+        state: DecodingState,
+        *,
+        want_attention: bool = False,  # noqa: ARG002
+    ) -> tuple[Tensor, DecodingState, Tensor | None]:
+        """The last token of each row (R,) -> logits (R, V) of the next, the state that follows. `state` moves on."""
+        if ids.numel() != state.rows:
+            raise ValueError(f"got {ids.numel()} tokens for {state.rows} hypotheses")
+        state.leave(share=1 / 8)
+        state.grow()
+        logits = product_by_rows(self.head, self.advance(ids, state))
+        state.length += 1
+        return logits, state, None
+
+    def advance(self, ids: Tensor, state: DecodingState) -> Tensor:
+        """The next token of each row, ids (R,) -> hidden states (R, D). The caches move on."""
+        grid = Grid.of(state)
+        lineage = None if state.lineage is None else grid.spread(state.lineage).unsqueeze(1)  # (B, 1, k, slots)
+        places = torch.as_tensor(state.positions, device=ids.device)[:, None]  # (B, 1)
+        hidden = self.states(grid.spread(ids), places=places, mask=lineage, causal=False, caches=state.caches)
+        return grid.gathered(hidden)
+
+    def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
+        """The state whose row i is the old row rows[i]."""
+        return state.select(rows)
+
+    # What decoding has prepared of the weights is forgotten when they are about to change.
+
+    def train(self, mode: bool = True) -> Self:
+        if mode:
+            forget(self)
+        return super().train(mode)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        forget(self)
+        return super()._apply(fn, recurse)
+
+
+def draw_weights(model: nn.Module, *, std: float, into_the_stream: float) -> None:
+    """First weights: normal with `std`, biases 0; what a sub-layer adds to the stream is scaled down, so that a deep
+    stack of them does not add up."""
+    for name, parameter in model.named_parameters():
+        if parameter.dim() > 1:
+            adds = name.endswith(("out.linear.weight", "down.weight"))
+            nn.init.normal_(parameter, std=std * into_the_stream if adds else std)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)
