@@ -1,0 +1,61 @@
+"""Kinds of models and named sizes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
+
+from glassformer.config import Settings, validate
+from glassformer.errors import SettingsError
+from glassformer.models.registry import build, config_class, model_class, sizes, values_of
+from glassformer.models.sizes import filled
+from glassformer.models.transformer import SIZES, Transformer, TransformerConfig
+
+
+class Shape(Settings):
+    size: Literal["small", "large"] = "small"
+    N: int = Field(ge=1)
+    d: int = Field(ge=1)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _fill_in_size(cls, values: Any, validated: ModelWrapValidatorHandler[Shape]) -> Shape:
+        return filled(values, validated, sizes={"small": {"N": 2, "d": 3}, "large": {"N": 5, "d": 7}}, default="small")
+
+
+def test_a_size_fills_in_what_is_not_given_and_does_not_count_as_set() -> None:
+    config = validate(Shape, {"size": "large", "d": 11})
+    assert (config.N, config.d) == (5, 11)
+    assert config.model_fields_set == {"size", "d"}
+    assert validate(Shape, {}).N == 2
+
+
+@pytest.mark.parametrize("tree", [{"size": "huge"}, {"size": []}, {"size": None}])
+def test_an_unknown_size_is_told_as_such(tree: dict) -> None:
+    with pytest.raises(SettingsError, match="size: input should be 'small' or 'large'"):
+        validate(Shape, tree)
+
+
+def test_a_kind_by_its_name() -> None:
+    assert config_class("transformer") is TransformerConfig
+    assert model_class("transformer") is Transformer
+    assert sizes("transformer") is SIZES
+    with pytest.raises(SettingsError, match="'transfomer' is not a kind of model. Known: transformer, bert"):
+        config_class("transfomer")
+
+
+def test_a_model_is_made_again_from_its_values() -> None:
+    values = {"N": 1, "N_decoder": 2, "d": 6, "h": 2, "d_ff": 5, "tied": "output"}
+    first = build("transformer", {**values, "source_vocabulary": 11, "target_vocabulary": 13})
+    assert isinstance(first, Transformer)
+    again = build("transformer", values_of("transformer", first))
+    assert {name: p.shape for name, p in first.named_parameters()} == {
+        name: p.shape for name, p in again.named_parameters()
+    }
+
+
+def test_wrong_values_are_told_with_their_origin() -> None:
+    with pytest.raises(SettingsError, match="config.json: unknown setting width"):
+        build("transformer", {"width": 3}, origin="config.json")
