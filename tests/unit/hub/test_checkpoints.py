@@ -42,33 +42,33 @@ def change_index(path: Path, **changes: str | None) -> None:
 
 def test_an_index_that_names_what_no_shard_has(tmp_path: Path) -> None:
     change_index(sharded(tmp_path), z="model-00001-of-00003.safetensors")
-    with pytest.raises(ImportingError, match="z is in the index, not in model-00001-of-00003"):
+    with pytest.raises(ImportingError, match=r"z is in the index, not in model-00001-of-00003"):
         open_checkpoint(tmp_path)
 
 
 def test_a_tensor_that_the_index_does_not_name(tmp_path: Path) -> None:
     change_index(sharded(tmp_path), b=None)
-    with pytest.raises(ImportingError, match="b is in model-00002-of-00003.safetensors, not in the index"):
+    with pytest.raises(ImportingError, match=r"b is in model-00002-of-00003.safetensors, not in the index"):
         open_checkpoint(tmp_path)
 
 
 def test_a_tensor_in_another_shard_than_the_index_says(tmp_path: Path) -> None:
     change_index(sharded(tmp_path), b="model-00001-of-00003.safetensors")
-    with pytest.raises(ImportingError, match="b is in the index, not in model-00001"):
+    with pytest.raises(ImportingError, match=r"b is in the index, not in model-00001"):
         open_checkpoint(tmp_path)
 
 
 def test_a_shard_that_is_missing(tmp_path: Path) -> None:
     sharded(tmp_path)
     (tmp_path / "model-00002-of-00003.safetensors").unlink()
-    with pytest.raises(ImportingError, match="names 3 shards: model-00002-of-00003.safetensors is not there"):
+    with pytest.raises(ImportingError, match=r"names 3 shards: model-00002-of-00003.safetensors is not there"):
         open_checkpoint(tmp_path)
 
 
 def test_a_tensor_in_two_shards(tmp_path: Path) -> None:
     sharded(tmp_path)
     save_file({"a": TENSORS["a"], "c": TENSORS["c"], "d": TENSORS["d"]}, tmp_path / "model-00003-of-00003.safetensors")
-    with pytest.raises(ImportingError, match="a stands in model-00001-of-00003.safetensors and in model-00003"):
+    with pytest.raises(ImportingError, match=r"a stands in model-00001-of-00003.safetensors and in model-00003"):
         open_checkpoint(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_an_index_leads_nowhere_else(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"weight_map": {"a": 3}}'])
 def test_an_index_that_is_none(tmp_path: Path, text: str) -> None:
     sharded(tmp_path).write_text(text)
-    with pytest.raises(ImportingError, match="index.json"):
+    with pytest.raises(ImportingError, match=r"index.json"):
         open_checkpoint(tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_a_file_that_was_cut(tmp_path: Path, size: int) -> None:
     write_checkpoint(TENSORS.items(), tmp_path)
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(ImportingError, match="not a whole safetensors file.* Fetch it again"):
+    with pytest.raises(ImportingError, match=r"not a whole safetensors file.* Fetch it again"):
         open_checkpoint(tmp_path)
 
 
@@ -123,5 +123,5 @@ def test_a_pickle_is_refused_and_the_way_told(tmp_path: Path, name: str) -> None
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(ImportingError, match="no model.safetensors"):
+    with pytest.raises(ImportingError, match=r"no model.safetensors"):
         open_checkpoint(tmp_path)

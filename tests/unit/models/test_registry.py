@@ -34,7 +34,7 @@ def test_a_size_fills_in_what_is_not_given_and_does_not_count_as_set() -> None:
 
 @pytest.mark.parametrize("tree", [{"size": "huge"}, {"size": []}, {"size": None}])
 def test_an_unknown_size_is_told_as_such(tree: dict) -> None:
-    with pytest.raises(SettingsError, match="size: input should be 'small' or 'large'"):
+    with pytest.raises(SettingsError, match=r"size: input should be 'small' or 'large'"):
         validate(Shape, tree)
 
 
@@ -42,7 +42,7 @@ def test_a_kind_by_its_name() -> None:
     assert config_class("transformer") is TransformerConfig
     assert model_class("transformer") is Transformer
     assert sizes("transformer") is SIZES
-    with pytest.raises(SettingsError, match="'transfomer' is not a kind of model. Known: transformer, bert"):
+    with pytest.raises(SettingsError, match=r"'transfomer' is not a kind of model. Known: transformer, bert"):
         config_class("transfomer")
 
 
@@ -57,5 +57,5 @@ def test_a_model_is_made_again_from_its_values() -> None:
 
 
 def test_wrong_values_are_told_with_their_origin() -> None:
-    with pytest.raises(SettingsError, match="config.json: unknown setting width"):
+    with pytest.raises(SettingsError, match=r"config.json: unknown setting width"):
         build("transformer", {"width": 3}, origin="config.json")
