@@ -1,0 +1,298 @@
+"""The same logits, hidden states, gradients and greedy sentences as `transformers`' T5, tiny and random.
+
+The reference takes the mean of squares inside its norms in float32 whatever the model's precision, so it is compared
+in float32; in float64 the plain formulas at the end are the measure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from transformers import T5Config as TheirConfig
+from transformers import T5ForConditionalGeneration
+
+from glassformer.decode import Best, Task, search
+from glassformer.models.t5 import T5, T5Config
+from glassformer.nn.taps import listen
+
+PAD, EOS, V = 0, 1, 29
+LONGEST = 23  # tokens said
+
+
+@dataclass
+class Batch:
+    source: Tensor
+    source_lengths: Tensor
+    target_in: Tensor
+
+
+OLD = {"feed_forward_proj": "relu", "tie_word_embeddings": True}
+NEW = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+VARIANTS = {
+    "1.0": {**OLD},
+    "1.1": {**NEW},
+    "1.0, odd heads, few buckets": {
+        **OLD, "num_heads": 3, "d_kv": 7, "d_model": 10, "num_layers": 3, "num_decoder_layers": 1,
+        "relative_attention_num_buckets": 6, "relative_attention_max_distance": 9, "layer_norm_epsilon": 1e-3,
+    },
+    "1.1, wide heads": {**NEW, "num_heads": 2, "d_kv": 13, "d_model": 6, "num_layers": 1, "num_decoder_layers": 2},
+    "silu": {**NEW, "feed_forward_proj": "gated-silu"},
+}  # fmt: skip
+
+
+def make_theirs(name: str) -> T5ForConditionalGeneration:
+    settings = {
+        "vocab_size": V, "d_model": 12, "d_kv": 5, "d_ff": 17, "num_heads": 4, "num_layers": 2,
+        "relative_attention_num_buckets": 8, "relative_attention_max_distance": 11, "pad_token_id": PAD,
+        "eos_token_id": EOS, "decoder_start_token_id": PAD,
+    }  # fmt: skip
+    theirs = T5ForConditionalGeneration(TheirConfig(**settings | VARIANTS[name])).eval()
+    if "tie_word_embeddings" in VARIANTS[name] and not VARIANTS[name]["tie_word_embeddings"]:
+        theirs.lm_head.weight = torch.nn.Parameter(torch.randn(V, theirs.config.d_model))
+    with torch.no_grad():
+        for parameter_name, parameter in theirs.named_parameters():
+            mean = 1.0 if "layer_norm" in parameter_name else 0.0
+            parameter.normal_(mean, 1.0 if "bias" in parameter_name else 0.4)
+    return theirs
+
+
+def convert(theirs: T5ForConditionalGeneration) -> T5:
+    config, untied = theirs.config, theirs.lm_head.weight is not theirs.shared.weight
+    activations = {"gelu_new": "gelu_tanh"}
+    ours = T5(
+        T5Config(
+            vocabulary=config.vocab_size, N=config.num_layers, N_decoder=config.num_decoder_layers, d=config.d_model,
+            h=config.num_heads, d_kv=config.d_kv, d_ff=config.d_ff, gated=config.is_gated_act, tied=not untied,
+            activation=activations.get(config.dense_act_fn, config.dense_act_fn), norm_eps=config.layer_norm_epsilon,
+            buckets=config.relative_attention_num_buckets, max_distance=config.relative_attention_max_distance,
+            scaled_output=config.scale_decoder_outputs,
+        )
+    )  # fmt: skip
+    ours.load_state_dict(our_weights(theirs.state_dict()))
+    return ours.eval()
+
+
+def our_weights(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
+    ours = {"head.weight": theirs["lm_head.weight"]}
+    for side in ("encoder", "decoder"):
+        ours[f"{side}.inputs.embedding.weight"] = theirs["shared.weight"]
+        ours[f"{side}.final_norm.gain"] = theirs[f"{side}.final_layer_norm.weight"]
+        table = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+        ours[f"{side}.positions.weight"] = theirs[f"{side}.{table}"]
+        blocks = {name.split(".")[2] for name in theirs if name.startswith(f"{side}.block.")}
+        for i in blocks:
+            ours |= block_weights(theirs, f"{side}.block.{i}.layer.", f"{side}.blocks.{i}.", side)
+    return ours
+
+
+def block_weights(theirs: dict[str, Tensor], old: str, new: str, side: str) -> dict[str, Tensor]:
+    last = 1 if side == "encoder" else 2
+    own = [theirs[f"{old}0.SelfAttention.{p}.weight"] for p in "qkv"]
+    ours = {
+        f"{new}self_attention.qkv.weight": torch.cat(own),
+        f"{new}self_attention.out.linear.weight": theirs[f"{old}0.SelfAttention.o.weight"],
+        f"{new}self_attention_residual.norm.gain": theirs[f"{old}0.layer_norm.weight"],
+        f"{new}feed_forward_residual.norm.gain": theirs[f"{old}{last}.layer_norm.weight"],
+        f"{new}feed_forward.down.weight": theirs[f"{old}{last}.DenseReluDense.wo.weight"],
+    }
+    if side == "decoder":
+        cross = [theirs[f"{old}1.EncDecAttention.{p}.weight"] for p in "kv"]
+        ours |= {
+            f"{new}cross_attention.query.weight": theirs[f"{old}1.EncDecAttention.q.weight"],
+            f"{new}cross_attention.key_value.weight": torch.cat(cross),
+            f"{new}cross_attention.out.linear.weight": theirs[f"{old}1.EncDecAttention.o.weight"],
+            f"{new}cross_attention_residual.norm.gain": theirs[f"{old}1.layer_norm.weight"],
+        }
+    inner = f"{old}{last}.DenseReluDense."
+    if f"{inner}wi.weight" in theirs:
+        return ours | {f"{new}feed_forward.up.weight": theirs[f"{inner}wi.weight"]}
+    gates = {"gate": "wi_0", "up": "wi_1"}
+    return ours | {f"{new}feed_forward.{our}.weight": theirs[f"{inner}{their}.weight"] for our, their in gates.items()}
+
+
+def random_batch(length: int = 19, target: int = 31) -> Batch:
+    """Longer than the furthest distance that has a bucket of its own; padding on both sides."""
+    lengths = torch.tensor([length, 5, 3])
+    source = torch.randint(2, V, (3, length))
+    for row, size in enumerate(lengths.tolist()):
+        source[row, size - 1] = EOS
+        source[row, size:] = PAD
+    target_in = torch.cat([torch.full((3, 1), PAD), torch.randint(2, V, (3, target - 1))], dim=1)
+    target_in[1, 7:] = PAD
+    return Batch(source, lengths, target_in)
+
+
+def their_pass(theirs: T5ForConditionalGeneration, batch: Batch, **options):
+    mask = (torch.arange(batch.source.size(1)) < batch.source_lengths[:, None]).long()
+    return theirs(batch.source, attention_mask=mask, decoder_input_ids=batch.target_in, use_cache=False, **options)
+
+
+def close(got: Tensor, expected: Tensor, atol: float = 1e-5) -> None:
+    torch.testing.assert_close(got, expected, rtol=1e-5, atol=atol)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@torch.no_grad()
+def test_logits_and_hidden_states_equal_theirs(name: str) -> None:
+    theirs, batch = make_theirs(name), random_batch()
+    ours = convert(theirs)
+    expected = their_pass(theirs, batch, output_hidden_states=True)
+    with listen(ours, lambda tap: tap.endswith(("inputs.sum", "feed_forward_residual.after", "memory"))) as heard:
+        logits = ours(batch)
+    close(logits, expected.logits)
+    real = torch.arange(batch.source.size(1)) < batch.source_lengths[:, None]
+    close(heard["memory"][0][real], expected.encoder_last_hidden_state[real])
+    for side, states in (("encoder", expected.encoder_hidden_states), ("decoder", expected.decoder_hidden_states)):
+        names = [f"{side}.inputs.sum", *(f"{side}.blocks.{i}.feed_forward_residual.after" for i in range(len(states)))]
+        for tap, state in zip(names, states[:-1], strict=False):
+            got = heard[tap][0]
+            close(got[real] if side == "encoder" else got, state[real] if side == "encoder" else state)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_gradients_equal_theirs(name: str) -> None:
+    """Also of the tables of distances, whose gradient comes through the mask of every block."""
+    theirs, batch = make_theirs(name), random_batch()
+    ours = convert(theirs)
+    weights = torch.randn(3, 31, V) / 10
+    (their_pass(theirs, batch).logits * weights).sum().backward()
+    (ours(batch) * weights).sum().backward()
+    gradients = {key: one.grad for key, one in theirs.named_parameters()}
+    gradients.setdefault("lm_head.weight", gradients["shared.weight"])
+    expected = our_weights(gradients)
+    for key, parameter in ours.named_parameters():
+        close(parameter.grad, expected[key], atol=1e-5 * max(1.0, float(expected[key].abs().max())))
+    assert float(ours.encoder.positions.weight.grad.abs().max()) > 1e-3
+    assert float(ours.decoder.positions.weight.grad.abs().max()) > 1e-3
+
+
+def their_sentences(theirs: T5ForConditionalGeneration, batch: Batch, **options) -> list[list[int]]:
+    mask = (batch.source != PAD).long()
+    # Without their cache: it has too few layers where the decoder has more than the encoder.
+    found = theirs.generate(batch.source, attention_mask=mask, max_new_tokens=LONGEST, use_cache=False, **options)
+    return [cut(row[1:]) for row in found.tolist()]
+
+
+def cut(ids: list[int]) -> list[int]:
+    return ids[: ids.index(EOS)] if EOS in ids else ids
+
+
+def our_sentences(ours: T5, batch: Batch, *, beam: int) -> list[list[int]]:
+    device, limits = torch.device("cpu"), np.full(len(batch.source), LONGEST)
+    task = Task(ours, batch, limits, bos=PAD, eos=EOS, device=device, chooser=Best(beam))
+    return [list(options[0].ids) for options in search(task)]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_greedy_sentences_equal_theirs(name: str) -> None:
+    torch.manual_seed(16)  # models that say different things about different sentences
+    theirs, batch = make_theirs(name), random_batch()
+    expected = their_sentences(theirs, batch, num_beams=1, do_sample=False)
+    assert len({token for row in expected for token in row}) >= 5, "more than one token over and over"
+    assert len({tuple(row) for row in expected}) == 3, "the sentences must differ"
+    assert our_sentences(convert(theirs), batch, beam=1) == expected
+
+
+# Plain formulas, one sentence, one head and one pair of places at a time.
+
+
+def bucket(distance: int, buckets: int, furthest: int, *, both_ways: bool) -> int:
+    beyond = 0
+    if both_ways:
+        buckets //= 2
+        beyond = buckets if distance > 0 else 0
+    distance = abs(distance) if both_ways else max(-distance, 0)
+    exact = buckets // 2
+    if distance < exact:
+        return beyond + distance
+    steps = math.log(distance / exact) / math.log(furthest / exact) * (buckets - exact)
+    return beyond + min(exact + int(steps + 1e-9), buckets - 1)
+
+
+def norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
+    return x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt() * gain
+
+
+def attention_by_hand(
+    q: Tensor, k: Tensor, v: Tensor, *, width: int, table: Tensor | None, config: T5Config, causal: bool
+) -> Tensor:
+    """q (T, H*E), k and v (K, H*E) -> (T, H*E), by loops."""
+    out = torch.zeros_like(q)
+    for head in range(config.h):
+        part = slice(head * width, (head + 1) * width)
+        for t in range(len(q)):
+            scores = k[:, part] @ q[t, part]
+            if table is not None:
+                places = [
+                    bucket(j - t, config.buckets, config.max_distance, both_ways=not causal) for j in range(len(k))
+                ]
+                scores = scores + table[places, head]
+            visible = t + 1 if causal else len(k)
+            out[t, part] = scores[:visible].softmax(0) @ v[:visible, part]
+    return out
+
+
+def logits_by_hand(model: T5, source: Tensor, target: Tensor) -> Tensor:
+    """One sentence (S,) and its target (T,) -> (T, V)."""
+    config, weights = model.config, model.state_dict()
+    memory = stack_by_hand(config, weights, "encoder", source, None)
+    hidden = stack_by_hand(config, weights, "decoder", target, memory)
+    hidden = hidden / math.sqrt(config.d) if config.scaled_output else hidden
+    return hidden @ weights["head.weight"].T
+
+
+def stack_by_hand(config: T5Config, weights: dict, side: str, ids: Tensor, memory: Tensor | None) -> Tensor:
+    x, inner, blocks = weights[f"{side}.inputs.embedding.weight"][ids], config.h * config.d_kv, config.N
+    blocks = blocks if side == "encoder" else config.N_decoder or blocks
+    table, eps = weights[f"{side}.positions.weight"], config.norm_eps
+    for i in range(blocks):
+        own = {key.removeprefix(f"{side}.blocks.{i}."): value for key, value in weights.items()}
+        y = norm(x, own["self_attention_residual.norm.gain"], eps)
+        q, k, v = (y @ part.T for part in own["self_attention.qkv.weight"].split(inner))
+        options = {"width": config.d_kv, "config": config}
+        z = attention_by_hand(q, k, v, table=table, causal=side == "decoder", **options)
+        x = x + z @ own["self_attention.out.linear.weight"].T
+        if memory is not None:
+            q = norm(x, own["cross_attention_residual.norm.gain"], eps) @ own["cross_attention.query.weight"].T
+            k, v = (memory @ part.T for part in own["cross_attention.key_value.weight"].split(inner))
+            z = attention_by_hand(q, k, v, table=None, causal=False, **options)
+            x = x + z @ own["cross_attention.out.linear.weight"].T
+        y = norm(x, own["feed_forward_residual.norm.gain"], eps)
+        x = x + feed_forward_by_hand(config, own, y)
+    return norm(x, weights[f"{side}.final_norm.gain"], eps)
+
+
+def feed_forward_by_hand(config: T5Config, own: dict[str, Tensor], y: Tensor) -> Tensor:
+    up = y @ own["feed_forward.up.weight"].T
+    if config.gated:
+        gate = y @ own["feed_forward.gate.weight"].T
+        up = 0.5 * gate * (1 + torch.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate**3))) * up
+    else:
+        up = up.clamp(min=0)
+    return up @ own["feed_forward.down.weight"].T
+
+
+SHAPES = [
+    {"N": 2, "N_decoder": 1, "h": 3, "d": 7, "d_kv": 5, "d_ff": 11, "buckets": 8, "max_distance": 11},
+    {"N": 1, "N_decoder": 2, "h": 2, "d": 10, "d_kv": 3, "d_ff": 13, "activation": "gelu_tanh", "gated": True,
+     "tied": False, "scaled_output": False},
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("shape", SHAPES)
+@torch.no_grad()
+def test_logits_equal_the_plain_formulas_in_float64(shape: dict) -> None:
+    model = T5(T5Config(vocabulary=V, **shape)).eval()
+    for parameter in model.parameters():
+        parameter.normal_(std=0.5)
+    batch = random_batch(length=13, target=17)
+    got = model(batch)
+    for row, length in enumerate(batch.source_lengths.tolist()):
+        expected = logits_by_hand(model, batch.source[row, :length], batch.target_in[row])
+        torch.testing.assert_close(got[row], expected, rtol=0, atol=1e-9)
