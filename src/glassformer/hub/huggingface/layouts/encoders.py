@@ -1,0 +1,165 @@
+"""What BERT, RoBERTa and RoFormer call alike: the lines of their blocks, and fields of config.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from glassformer.hub.huggingface import fields, sentence_folders
+from glassformer.hub.huggingface.keys import Line
+from glassformer.hub.huggingface.layout import Theirs
+from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.models.bert import BertConfig
+from glassformer.models.roformer import RoFormerConfig
+
+Config = BertConfig | RoFormerConfig
+CLASSES = ("sentence", "tokens")  # heads that have some
+OLDER_NORMS = ((".gamma", ".weight"), (".beta", ".bias"))
+
+
+# Names of tensors
+
+
+def norm(ours: str, theirs: str) -> list[Line]:
+    return [Line(f"{ours}.gain", f"{theirs}.weight"), Line(f"{ours}.bias", f"{theirs}.bias")]
+
+
+def linear(ours: str, *theirs: str) -> list[Line]:
+    return [Line(f"{ours}.{kind}", tuple(f"{name}.{kind}" for name in theirs)) for kind in ("weight", "bias")]
+
+
+def block() -> list[Line]:
+    ours, theirs = "blocks.{i}", "{p}encoder.layer.{i}"
+    return [
+        *linear(
+            f"{ours}.self_attention.qkv", *(f"{theirs}.attention.self.{part}" for part in ("query", "key", "value"))
+        ),
+        *linear(f"{ours}.self_attention.out.linear", f"{theirs}.attention.output.dense"),
+        *norm(f"{ours}.self_attention_residual.norm", f"{theirs}.attention.output.LayerNorm"),
+        *linear(f"{ours}.feed_forward.up", f"{theirs}.intermediate.dense"),
+        *linear(f"{ours}.feed_forward.down", f"{theirs}.output.dense"),
+        *norm(f"{ours}.feed_forward_residual.norm", f"{theirs}.output.LayerNorm"),
+    ]
+
+
+def inputs() -> list[Line]:
+    return [
+        Line("inputs.embedding.weight", "{p}embeddings.word_embeddings.weight"),
+        Line("inputs.segments.weight", "{p}embeddings.token_type_embeddings.weight"),
+        *norm("inputs.norm", "{p}embeddings.LayerNorm"),
+    ]
+
+
+def words(config: Config, *, transform: str, transform_norm: str, decoder: str, bias: str) -> list[Line]:
+    """The head for masked words. Where it is not tied, the bias that counts is the decoder's own."""
+    lines = [*linear("head.linear", transform), *norm("head.norm", transform_norm)]
+    if config.tied:
+        return [*lines, Line("head.vocabulary.bias", bias)]
+    return [*lines, *linear("head.vocabulary", decoder)]
+
+
+def tied_words(config: Config, *, decoder: str, bias: str) -> Mapping[str, str]:
+    if not config.tied:
+        return {}
+    return {f"{decoder}.weight": "{p}embeddings.word_embeddings.weight", f"{decoder}.bias": bias}
+
+
+# config.json
+
+
+def shape(theirs: Theirs) -> dict[str, Any]:
+    """What all have, under our names."""
+    for field in ("is_decoder", "add_cross_attention"):
+        fields.must_be(theirs, field, False)
+    return {
+        "vocabulary": fields.whole(theirs, "vocab_size"),
+        "N": fields.whole(theirs, "num_hidden_layers"),
+        "d": fields.whole(theirs, "hidden_size"),
+        "h": fields.whole(theirs, "num_attention_heads"),
+        "d_ff": fields.whole(theirs, "intermediate_size"),
+        "dropout": fields.number(theirs, "hidden_dropout_prob", 0.1),
+        "activation": fields.one_of(theirs, "hidden_act", fields.ACTIVATIONS, "gelu"),
+        "norm_eps": fields.number(theirs, "layer_norm_eps", 1e-12),
+        "segments": fields.whole(theirs, "type_vocab_size", 2),
+        "tied": fields.flag(theirs, "tie_word_embeddings", True),
+    }
+
+
+def their_shape(pretrained: Pretrained, *, base: str, heads: Mapping[str, str]) -> dict[str, Any]:
+    """The same under their names; `heads`: what the architecture with a head is called, after `base`."""
+    config, marks = cast(Config, pretrained.model.config), pretrained.marks
+    return {
+        "architectures": [base + heads[config.head]],
+        "vocab_size": config.vocabulary,
+        "num_hidden_layers": config.N,
+        "hidden_size": config.d,
+        "num_attention_heads": config.h,
+        "intermediate_size": config.d_ff,
+        "hidden_dropout_prob": config.dropout,
+        "attention_probs_dropout_prob": 0.0,
+        "hidden_act": fields.THEIR_ACTIVATIONS[config.activation],
+        "layer_norm_eps": config.norm_eps,
+        "type_vocab_size": config.segments,
+        "tie_word_embeddings": config.tied,
+        "pad_token_id": marks.pad,
+        "bos_token_id": marks.bos,
+        "eos_token_id": marks.eos,
+        "dtype": "float32",
+        **(their_labels(pretrained, config.classes) if config.head in CLASSES else {}),
+    }
+
+
+def classes(theirs: Theirs) -> int:
+    """How many; transformers writes no names of classes where there are two."""
+    if architecture(theirs).endswith("ForMultipleChoice"):
+        return 1
+    return len(labels(theirs)) or fields.whole(theirs, "num_labels", 2)
+
+
+def labels(theirs: Theirs) -> list[str]:
+    """The names of the classes in order, as far as they are told."""
+    named = theirs.get("id2label")
+    if not isinstance(named, dict):
+        return []
+    return [str(named[key]) for key in sorted(named, key=int)]
+
+
+def their_labels(pretrained: Pretrained, count: int) -> dict[str, Any]:
+    names = pretrained.extras.get("labels") or [f"LABEL_{i}" for i in range(count)]
+    return {"id2label": {str(i): name for i, name in enumerate(names)}, "label2id": {n: i for i, n in enumerate(names)}}
+
+
+def architecture(theirs: Theirs) -> str:
+    named = theirs.get("architectures") or [""]
+    return str(named[0])
+
+
+def class_head(theirs: Theirs, names: frozenset[str], *, pooler: bool) -> str | None:
+    """Which head the tensors tell of that are called alike everywhere. Sentences and tokens share one name; the
+    architecture tells them apart, or whether there is a vector of the whole sentence."""
+    if "qa_outputs.weight" in names:
+        return "span"
+    if "classifier.out_proj.weight" in names:
+        return "sentence"
+    if "classifier.weight" not in names:
+        return None
+    tokens = architecture(theirs).endswith("ForTokenClassification") or not pooler
+    return "tokens" if tokens else "sentence"
+
+
+def has(names: frozenset[str], ending: str) -> bool:
+    return any(name == ending or name.endswith("." + ending) for name in names)
+
+
+# Further files
+
+
+def read_extras(folder: Path, theirs: Theirs) -> dict[str, Any]:
+    """What sentence-transformers keeps beside the model, and the names of the classes."""
+    named = labels(theirs)
+    return {**sentence_folders.read(folder), **({"labels": named} if named else {})}
+
+
+def write_extras(pretrained: Pretrained) -> dict[str, bytes]:
+    return sentence_folders.written(pretrained)

@@ -1,0 +1,107 @@
+"""Folders of sentence-transformers: beside an encoder, how a sentence's vector is made of its tokens'.
+
+modules.json names the steps: the encoder, the pooling (1_Pooling/config.json), and the normalisation. What is read goes
+to `Pretrained.extras`: {"pooling": "mean", "normalise": True, "max_length": 256, "prompt": "query: "}.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from glassformer.errors import ImportingError
+from glassformer.hub.huggingface.checkpoint import read_json
+from glassformer.hub.huggingface.pretrained import Pretrained
+
+MODULES, ENCODER, SENTENCES = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
+POOLINGS = {"mean": "mean", "cls": "cls", "max": "max", "lasttoken": "last"}
+FLAGS = {  # older files: a flag for each
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_lasttoken": "lasttoken",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+}
+STEPS = ("Transformer", "Pooling", "Normalize")
+ENDLESS = 10**6  # tokenizers without a limit write a far larger number
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What the folder says of its sentence vectors; nothing if it is not one of sentence-transformers."""
+    if not (folder / MODULES).is_file():
+        return {}
+    steps = steps_of(folder / MODULES)
+    return {
+        **({"pooling": pooling(folder / steps["Pooling"] / "config.json")} if "Pooling" in steps else {}),
+        "normalise": "Normalize" in steps,
+        **of_encoder(folder / steps.get("Transformer", "")),
+        **prompt(folder),
+    }
+
+
+def steps_of(path: Path) -> dict[str, str]:
+    """The kind of each step and its folder. Any other kind would change the vectors, so it is refused."""
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8-sig"))
+        steps = {str(one["type"]).rpartition(".")[2]: str(one["path"]) for one in listed}
+    except (ValueError, TypeError, KeyError) as error:
+        raise ImportingError(f"{path}: not a list of steps with type and path ({error}).") from None
+    if other := [kind for kind in steps if kind not in STEPS]:
+        raise ImportingError(f"{path}: the step {other[0]} cannot be honoured. Allowed: {', '.join(STEPS)}.")
+    return steps
+
+
+def pooling(path: Path) -> str:
+    told = read_json(path)
+    modes = told.get("pooling_mode", [mode for flag, mode in FLAGS.items() if told.get(flag)])
+    modes = [modes] if isinstance(modes, str) else modes
+    if len(modes) != 1 or modes[0] not in POOLINGS:
+        raise ImportingError(f"{path}: pooling by {modes} cannot be honoured. Allowed: one of {', '.join(POOLINGS)}.")
+    return POOLINGS[modes[0]]
+
+
+def of_encoder(folder: Path) -> dict[str, Any]:
+    """How many tokens of a text are read, and whether it is first written in small letters."""
+    told = read_json(folder / ENCODER) if (folder / ENCODER).is_file() else {}
+    by_tokenizer = folder / "tokenizer_config.json"
+    longest = told.get("max_seq_length")
+    if longest is None and by_tokenizer.is_file():
+        longest = read_json(by_tokenizer).get("model_max_length")
+    limit = {"max_length": int(longest)} if isinstance(longest, int | float) and 0 < longest < ENDLESS else {}
+    return {**limit, **({"lowercase": True} if told.get("do_lower_case") else {})}
+
+
+def prompt(folder: Path) -> dict[str, str]:
+    """What stands before every text unless something else is asked for."""
+    if not (folder / SENTENCES).is_file():
+        return {}
+    told = read_json(folder / SENTENCES)
+    name, prompts = told.get("default_prompt_name"), told.get("prompts") or {}
+    return {"prompt": prompts[name]} if name and prompts.get(name) else {}
+
+
+def written(pretrained: Pretrained) -> dict[str, bytes]:
+    """The files that say the same, where the extras say something."""
+    extras = pretrained.extras
+    if "pooling" not in extras:
+        return {}
+    config: Any = pretrained.model.config
+    kind = {ours: theirs for theirs, ours in POOLINGS.items()}[extras["pooling"]]
+    flags = {flag: mode == kind for flag, mode in FLAGS.items()}
+    steps = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    files: dict[str, Any] = {
+        MODULES: [
+            {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{step}"}
+            for i, (path, step) in enumerate(steps if extras.get("normalise") else steps[:2])
+        ],
+        ENCODER: {
+            "max_seq_length": extras.get("max_length", config.max_length),
+            "do_lower_case": bool(extras.get("lowercase")),
+        },
+        "1_Pooling/config.json": {"word_embedding_dimension": config.d, **flags},
+    }
+    if "prompt" in extras:
+        files[SENTENCES] = {"prompts": {"default": extras["prompt"]}, "default_prompt_name": "default"}
+    return {name: (json.dumps(content, indent=2) + "\n").encode() for name, content in files.items()}

@@ -1,0 +1,38 @@
+"""One vector for a sentence, from those of its tokens.
+
+Tokens stand as rows one after another, without padding: R rows of B sentences, whose lengths say where each begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def real_rows(hidden: Tensor, lengths: Tensor) -> Tensor:
+    """(B, T, D) with padding at the end -> (R, D)."""
+    return hidden[torch.arange(hidden.size(1), device=hidden.device) < lengths[:, None]]
+
+
+def mean(rows: Tensor, lengths: Tensor) -> Tensor:
+    sentence = torch.repeat_interleave(torch.arange(len(lengths), device=rows.device), lengths)  # (R,)
+    sums = rows.new_zeros(len(lengths), rows.size(1)).index_add_(0, sentence, rows)
+    return sums / lengths[:, None]
+
+
+def largest(rows: Tensor, lengths: Tensor) -> Tensor:
+    return torch.segment_reduce(rows, "max", lengths=lengths, axis=0)
+
+
+def first(rows: Tensor, lengths: Tensor) -> Tensor:
+    return rows[lengths.cumsum(0) - lengths]
+
+
+def last(rows: Tensor, lengths: Tensor) -> Tensor:
+    return rows[lengths.cumsum(0) - 1]
+
+
+# By the names that sentence-transformers has for them; "cls" is the first token, whatever it is called.
+POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mean": mean, "max": largest, "cls": first, "last": last}
