@@ -99,6 +99,8 @@ class Rows:
 
 def extended(past: NDArray[T], parent: Ints, latest: NDArray[T]) -> NDArray[T]:
     """(B, k, t) of the parents, and what came last (B, k') -> (B, k', t+1)."""
+    if past.shape[1] == parent.shape[1] == 1:  # only children
+        return np.concatenate((past, latest[:, :, None]), axis=2)
     longer = np.empty((*parent.shape, past.shape[2] + 1), past.dtype)
     longer[:, :, :-1] = past[np.arange(len(parent))[:, None], parent]
     longer[:, :, -1] = latest

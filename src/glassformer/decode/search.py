@@ -73,35 +73,57 @@ class Task:
 def search(task: Task) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence, best first."""
     ended = [Ended() for _ in task.limits]
-    for _ in steps(task, ended):
-        pass
+    with torch.inference_mode():
+        for _ in going_on(task, ended):
+            pass
     return [one.best(task.n_best) for one in ended]
 
 
 @torch.inference_mode()
 def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
-    """Goes on until every sentence is decided, and gives the rows after each step; fills `ended`."""
+    """The same, step by step: gives the rows after each; fills `ended`."""
+    yield from going_on(task, ended)
+
+
+def going_on(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
+    """The loop: until every sentence is decided."""
     rows = Rows.first(np.arange(len(task.limits)), left=task.chooser.left(len(task.limits)))
     going = close_decided(task, rows, ended)
     state, last = task.model.start(task.batch), np.full(len(rows.sentence), task.bos)
     if not going.all():
         state, rows, last = task.model.select(state, told(task, np.flatnonzero(going))), rows.keep(going), last[going]
-    while len(last):
+    while len(last):  # R
         logits, state, _ = task.model.step(told(task, last), state)
         choice = task.chooser.choose(obeying(task.rules, Chances(logits), rows), rows)
         if task.watcher is not None:
             task.watcher.on_choice(rows, choice)
         before, rows = rows, rows.grown(choice)
-        give_up_stuck(task, before, rows, ended)
-        collect(task, rows, ended)
-        yield rows
-        going = close_decided(task, rows, ended)
-        if rows.width > 1 or not going.all():
-            index = continued(before, rows, choice)
-            if len(index) and not np.array_equal(index, np.arange(len(last))):
-                state = task.model.select(state, told(task, index))
-            rows = rows.keep(going)
+        if uneventful(task, rows, choice):
+            yield rows
+            if rows.width == 1:
+                last = choice.token.ravel()
+                continue
+            going = np.ones(len(rows.sentence), dtype=bool)
+        else:
+            give_up_stuck(task, before, rows, ended)
+            collect(task, rows, ended)
+            yield rows
+            going = close_decided(task, rows, ended)
+        index = continued(before, rows, choice)
+        if len(index) and not np.array_equal(index, np.arange(len(last))):
+            state = task.model.select(state, told(task, index))
+        rows = rows if going.all() else rows.keep(going)
         last = rows.tokens[:, :, -1][rows.alive]
+
+
+def uneventful(task: Task, rows: Rows, choice: Choice) -> bool:
+    """Whether every hypothesis just goes on, and none has ended before: then there is nothing to decide."""
+    return bool(
+        rows.length < task.shortest
+        and not (choice.token == task.eos).any()
+        and rows.scores.min() > DEAD
+        and rows.left.min() == task.chooser.width
+    )
 
 
 def continued(before: Rows, rows: Rows, choice: Choice) -> Ints:
@@ -111,7 +133,8 @@ def continued(before: Rows, rows: Rows, choice: Choice) -> Ints:
 
 
 def told(task: Task, numbers: Ints) -> Tensor:
-    return torch.as_tensor(numbers, device=task.device)
+    here = torch.from_numpy(numbers)
+    return here if task.device.type == "cpu" else here.to(task.device)
 
 
 def obeying(rules: Sequence[Rule], chances: Chances, rows: Rows) -> Chances:

@@ -69,8 +69,8 @@ class DecodingState:
     @property
     def plain(self) -> bool:
         """Whether all is in float32, on the CPU."""
-        held = [self.held, *(cache.store.keys for cache in self.caches[:1] if cache.store is not None)]
-        return all(one.dtype == torch.float32 and one.device.type == "cpu" for one in held)
+        held, store = self.held, self.caches[0].store
+        return is_plain(held) and (store is None or store.keys is held or is_plain(store.keys))
 
     @cached_property
     def places(self) -> Ints:
@@ -87,6 +87,8 @@ class DecodingState:
     @property
     def width(self) -> int:
         """k: the most rows that a sentence has."""
+        if self.lineage is None:
+            return min(self.rows, 1)
         return int(self.places.max(initial=-1)) + 1
 
     def grow(self) -> None:
@@ -94,7 +96,7 @@ class DecodingState:
         if self.outgrown and self.lineage is None:
             self.lineage = self.held.new_zeros(self.rows, self.caches[0].length)
         if self.lineage is not None:
-            own = np.full((self.rows, self.width), HIDDEN, dtype=np.float64)
+            own = np.full((self.rows, self.width), HIDDEN, dtype=np.float32)
             own[np.arange(len(own)), self.places] = 0
             self.lineage = torch.cat([self.lineage, torch.as_tensor(own).to(self.lineage)], dim=1)
             if self.window is not None and self.outgrown:
@@ -136,7 +138,7 @@ class DecodingState:
         """Gives up the slots that no row needs any more."""
         assert self.lineage is not None
         owners = torch.as_tensor(self.owners, device=self.lineage.device)
-        counts = torch.zeros(self.sentences, self.lineage.size(1), device=self.lineage.device)
+        counts = torch.zeros(self.sentences, self.lineage.size(1), dtype=torch.float32, device=self.lineage.device)
         needed = counts.index_add_(0, owners, (self.lineage == 0).float()) > 0  # (B, slots)
         self.cleared = int(needed.sum(dim=1).max())
         places = needed.byte().argsort(dim=1, descending=True, stable=True)[:, : self.cleared]  # (B, slots')
@@ -155,6 +157,10 @@ class DecodingState:
         self.caches = [cache.select(index) for cache in self.caches]
         self.offsets = None if self.offsets is None else self.offsets[kept]
         self.owners = np.searchsorted(kept, self.owners)
+
+
+def is_plain(tensor: Tensor) -> bool:
+    return tensor.is_cpu and tensor.dtype is torch.float32
 
 
 def latest(lineage: Tensor, window: int) -> Tensor:

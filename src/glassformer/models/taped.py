@@ -47,7 +47,7 @@ class Tapes:
 
     def ready(self, model: Transformer) -> bool:
         """Whether tapes may stand in for the model; called before each sentence."""
-        now, known = Stamp.of([*model.parameters(), *model.buffers()]), getattr(self.own, "stamp", None)
+        now, known = Stamp.of(model.tensors()), getattr(self.own, "stamp", None)
         if known is None or not now.same_as(known):
             self.own.stamp = now
             self.own.encoder = self.own.decoder = None
@@ -214,22 +214,36 @@ class TapedDecoder:
 
     def run(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
-        ids = ids.to(torch.int64).contiguous()
+        if ids.dtype != torch.int64 or not ids.is_contiguous():
+            ids = ids.to(torch.int64).contiguous()
         place = None if self.positions is None else self.positions.forward(1, start=state.length)
         placed(self.embedding, ids, place, together=1)
-        width, owners = state.width, state.owners.ctypes.data
-        told = state.memories[0][0] is self.memory() and state.owners is self.owners
-        if not told:
+        known = state.memories[0][0] is self.memory() and state.owners is self.owners
+        if not known:
             self.memory, self.owners = weakref.ref(state.memories[0][0]), state.owners
-            mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
-            for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
-                looking(op, keys, values, slots=keys.size(2), owners=owners, mask=mask)
-        for append, op, cache in zip(self.appends, self.looks_back, state.caches, strict=True):
-            first = cache.length
-            keys, values = cache.reserve(state.sentences, append.groups, width, append.head_width, like=self.work.x)
-            grown(append, keys, values, first_slot=first, owners=owners, places=state.places.ctypes.data)
-            looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)
+            self.look_over(state)
+        self.look_back(state, known=known and state.lineage is None)
         logits = empty(ids.numel(), self.vocabulary)
         self.logits.y = logits.data_ptr()
         self.work.tape.run(ids.numel())
         return logits
+
+    def look_over(self, state: DecodingState) -> None:
+        """The source, whose sentences stay the same for many steps."""
+        mask = None if state.memory_mask is None else state.memory_mask[:, 0, 0]  # (B, S)
+        owners = state.owners.ctypes.data
+        for op, (keys, values) in zip(self.looks_over, state.memories, strict=True):
+            looking(op, keys, values, slots=keys.size(2), owners=owners, mask=mask)
+
+    def look_back(self, state: DecodingState, *, known: bool) -> None:
+        """What was said, with a new slot for each row. Of rows that are known only the slots are told."""
+        sentences, width = state.sentences, 1 if state.lineage is None else state.width
+        for append, op, cache in zip(self.appends, self.looks_back, state.caches, strict=True):
+            first, store = cache.length, cache.store
+            keys, values = cache.reserve(sentences, append.groups, width, append.head_width, like=self.work.x)
+            if known and cache.store is store:
+                append.first_slot, op.slots = first, first + width
+                continue
+            owners, places = state.owners.ctypes.data, state.places.ctypes.data
+            grown(append, keys, values, first_slot=first, owners=owners, places=places)
+            looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)

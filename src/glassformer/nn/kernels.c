@@ -16,6 +16,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -35,6 +38,7 @@
 #define BLOCK 64          /* numbers of which the largest is looked at first */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float quarter __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 enum { EMBED, NORM, PRODUCT, APPEND, ATTEND };
@@ -65,16 +69,28 @@ static inline vec load(const float *from) { return *(const vec *)from; }
 
 static inline void store(float *to, vec v) { *(vec *)to = v; }
 
+/* a > b ? a : b, so b where one is not a number */
 static inline vec larger(vec a, vec b) {
+#if defined(__AVX512F__)
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX__)
+    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
     whole a_is = a > b;
     return (vec)(((whole)a & a_is) | ((whole)b & ~a_is));
+#endif
+}
+
+/* Four sums, side by side, of which each is a quarter of v's. */
+static inline quarter in_quarters(vec v) {
+    quarter sums = {0};
+    for (int i = 0; i < LANES / 4; i++) sums += ((const quarter *)&v)[i];
+    return sums;
 }
 
 static inline float sum_of(vec v) {
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++) v[i] += v[i + half];
-    }
-    return v[0];
+    quarter sums = in_quarters(v);
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
 static inline float largest_of(vec v) {
@@ -190,7 +206,7 @@ static inline __attribute__((always_inline)) void tile(
     for (int r = 0; r < count; r++) sums[r][0] = sums[r][1] = all(0);
     for (int64_t i = 0; i < in; i++) {
         vec low = load(panel + i * PANEL), high = load(panel + i * PANEL + LANES);
-        __builtin_prefetch(panel + (in + i) * PANEL);
+        __builtin_prefetch(panel + (in + i) * PANEL, 0, 2); /* near, but not in the place of what is used now */
         for (int r = 0; r < count; r++) {
             sums[r][0] += x[r * step + i] * low;
             sums[r][1] += x[r * step + i] * high;
@@ -242,54 +258,80 @@ static void append(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
-static inline float dot(const float *a, const float *b, int64_t width) {
-    vec sums[2] = {all(0), all(0)};
-    int64_t i = 0;
-    for (; i + 2 * LANES <= width; i += 2 * LANES) {
-        for (int j = 0; j < 2; j++) sums[j] += load(a + i + j * LANES) * load(b + i + j * LANES);
-    }
-    float sum = sum_of(sums[0] + sums[1]);
-    for (; i < width; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 /* The slots that a row sees, and how much of each it takes. */
 typedef struct {
-    float *shares;    /* room for all slots and LANES more */
-    int64_t *offsets; /* where their keys and values begin */
+    float *shares, *added; /* room for all slots and LANES more; what the mask adds to each */
+    int64_t *offsets;      /* where their keys and values begin */
     int64_t count;
 } Seen;
 
-/* softmax(q K^T * scale + mask) */
-static void weigh(const Op *op, const float *q, const float *keys, const float *mask, Seen *seen) {
-    float most = -INFINITY, *shares = seen->shares;
+/* Those that the mask does not hide. */
+static void look_around(const Op *op, const float *mask, Seen *seen) {
     seen->count = 0;
     for (int64_t i = 0; i < op->slots; i++) {
-        float hidden = mask ? mask[i] : 0;
-        if (hidden == -INFINITY) continue;
-        float score = dot(q, keys + i * op->slot_step, op->head_width) * (float)op->number + hidden;
-        most = score > most ? score : most;
-        shares[seen->count] = score;
-        seen->offsets[seen->count++] = i * op->slot_step;
+        float added = mask ? mask[i] : 0;
+        seen->offsets[seen->count] = i * op->slot_step;
+        seen->added[seen->count] = added;
+        seen->count += added != -INFINITY;
     }
-    for (int64_t i = seen->count; i < seen->count + LANES; i++) shares[i] = -INFINITY;
-    float sum = 0;
-    for (int64_t i = 0; i < seen->count; i += LANES) store(shares + i, exponential(load(shares + i) - most));
-    for (int64_t i = 0; i < seen->count; i++) sum += shares[i];
-    for (int64_t i = 0; i < seen->count; i++) shares[i] /= sum;
+}
+
+/* What will be read soon is asked for now: a head's keys and values lie in short stretches that are not foreseen. */
+static inline void fetch(const float *from, int64_t width, const Seen *seen) {
+    for (int64_t s = 0; s < seen->count; s++) {
+        for (int64_t i = 0; i < width; i += 16) __builtin_prefetch(from + seen->offsets[s] + i);
+    }
+}
+
+/* q k of `count` slots at a time, each summed up in the same order whatever their number. */
+static inline __attribute__((always_inline)) void dots(
+    const float *q, const float *keys, const int64_t *offsets, int64_t width, const int count, float *scores) {
+    vec sums[4];
+    int64_t i = 0;
+    for (int j = 0; j < count; j++) sums[j] = all(0);
+    for (; i + LANES <= width; i += LANES) {
+        for (int j = 0; j < count; j++) sums[j] += load(q + i) * load(keys + offsets[j] + i);
+    }
+    for (int j = 0; j < count; j++) {
+        scores[j] = sum_of(sums[j]);
+        for (int64_t rest = i; rest < width; rest++) scores[j] += q[rest] * keys[offsets[j] + rest];
+    }
+}
+
+/* softmax(q K^T * scale + mask) */
+static void weigh(const Op *op, const float *q, const float *keys, Seen *seen) {
+    float most = -INFINITY, *shares = seen->shares, scale = (float)op->number, sum = 0;
+    int64_t i = 0, count = seen->count;
+    for (; i + 4 <= count; i += 4) dots(q, keys, seen->offsets + i, op->head_width, 4, shares + i);
+    for (; i < count; i++) dots(q, keys, seen->offsets + i, op->head_width, 1, shares + i);
+    for (i = 0; i < count; i++) {
+        shares[i] = shares[i] * scale + seen->added[i];
+        most = shares[i] > most ? shares[i] : most;
+    }
+    for (i = count; i < count + LANES; i++) shares[i] = -INFINITY;
+    for (i = 0; i < count; i += LANES) store(shares + i, exponential(load(shares + i) - most));
+    for (i = 0; i < count; i++) sum += shares[i];
+    for (i = 0; i < count; i++) shares[i] /= sum;
+}
+
+/* `vectors` times LANES values of shares V. */
+static inline __attribute__((always_inline)) void mix_part(
+    const float *values, const Seen *seen, const int vectors, float *y) {
+    vec sums[8];
+    for (int j = 0; j < vectors; j++) sums[j] = all(0);
+    for (int64_t s = 0; s < seen->count; s++) {
+        const float *value = values + seen->offsets[s];
+        for (int j = 0; j < vectors; j++) sums[j] += seen->shares[s] * load(value + j * LANES);
+    }
+    for (int j = 0; j < vectors; j++) store(y + j * LANES, sums[j]);
 }
 
 /* y = shares V */
 static void mix(const float *values, int64_t width, const Seen *seen, float *y) {
     int64_t i = 0;
-    for (; i + 4 * LANES <= width; i += 4 * LANES) {
-        vec sums[4] = {all(0), all(0), all(0), all(0)};
-        for (int64_t s = 0; s < seen->count; s++) {
-            const float *value = values + seen->offsets[s] + i;
-            for (int j = 0; j < 4; j++) sums[j] += seen->shares[s] * load(value + j * LANES);
-        }
-        for (int j = 0; j < 4; j++) store(y + i + j * LANES, sums[j]);
-    }
+    for (; i + 8 * LANES <= width; i += 8 * LANES) mix_part(values + i, seen, 8, y + i);
+    for (; i + 4 * LANES <= width; i += 4 * LANES) mix_part(values + i, seen, 4, y + i);
+    for (; i + LANES <= width; i += LANES) mix_part(values + i, seen, 1, y + i);
     for (; i < width; i++) {
         float sum = 0;
         for (int64_t s = 0; s < seen->count; s++) sum += seen->shares[s] * values[seen->offsets[s] + i];
@@ -300,11 +342,17 @@ static void mix(const float *values, int64_t width, const Seen *seen, float *y) 
 /* y = softmax(q K^T * scale + mask) V, in each head */
 static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
     Part own = share(rows * op->heads, me, threads);
+    int64_t last = -1; /* whose slots are known */
     for (int64_t unit = own.begin; unit < own.end; unit++) {
         int64_t r = unit / op->heads, h = unit % op->heads, b = op->owners[r], place = h * op->head_width;
         int64_t start = b * op->sentence_step + h * op->groups / op->heads * op->head_step;
-        const float *mask = op->mask ? op->mask + b * op->mask_sentence_step + r * op->mask_row_step : 0;
-        weigh(op, op->x + r * op->x_step + place, op->keys + start, mask, &seen);
+        if (r != last) {
+            look_around(op, op->mask ? op->mask + b * op->mask_sentence_step + r * op->mask_row_step : 0, &seen);
+            last = r;
+        }
+        fetch(op->values + start, op->head_width, &seen);
+        weigh(op, op->x + r * op->x_step + place, op->keys + start, &seen);
+        if (h + 1 < op->heads) fetch(op->keys + start + op->head_step, op->head_width, &seen);
         mix(op->values + start, op->head_width, &seen, op->y + r * op->y_step + place);
     }
 }
@@ -383,7 +431,7 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
     Barrier barrier = {0, 0, 0};
     if (!all_in_table(ops, count, rows)) return 2;
     int64_t slots = most_slots(ops, count) + LANES;
-    float *shares = malloc(threads * slots * sizeof(float));
+    float *shares = malloc(2 * threads * slots * sizeof(float));
     int64_t *offsets = malloc(threads * slots * sizeof(int64_t));
     if (!shares || !offsets) {
         free(shares);
@@ -393,7 +441,7 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
 #pragma omp parallel num_threads((int)threads)
     {
         int me = omp_get_thread_num(), team = omp_get_num_threads();
-        Seen seen = {shares + me * slots, offsets + me * slots, 0};
+        Seen seen = {shares + 2 * me * slots, shares + (2 * me + 1) * slots, offsets + me * slots, 0};
         for (int64_t i = 0; i < count; i++) {
             switch (ops[i].kind) {
                 case EMBED: embed(ops + i, rows, me, team); break;
@@ -432,7 +480,7 @@ static void largest(const float *numbers, int64_t size, int64_t n, float *values
     }
 }
 
-/* log of the sum of e^(x - most) */
+/* log of the sum of e^(x - most), where most is the largest x */
 static float log_sum(const float *numbers, int64_t size, float most) {
     vec sums[4] = {all(0), all(0), all(0), all(0)};
     int64_t i = 0;
@@ -446,7 +494,7 @@ static float log_sum(const float *numbers, int64_t size, float most) {
 
 /* Of each row of logits (rows, size) the n largest log-probabilities (rows, n), and their places. */
 void best(const float *logits, int64_t rows, int64_t size, int64_t n, float *values, int64_t *places, int64_t threads) {
-#pragma omp parallel for num_threads((int)threads) schedule(static)
+#pragma omp parallel for num_threads((int)threads) schedule(static) if (rows > 1)
     for (int64_t r = 0; r < rows; r++) {
         largest(logits + r * size, size, n, values + r * n, places + r * n);
         float most = values[r * n], rest = log_sum(logits + r * size, size, most);
