@@ -47,6 +47,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "roberta-large": {"N": 24, "d": 1024, "h": 16, "d_ff": 4096, **_ROBERTA},
 }
 Size = Literal["tiny", "mini", "small", "medium", "minilm", "base", "large", "roberta-base", "roberta-large"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Head = Literal["none", "words", "pretraining", "sentence", "tokens", "span"]
 
 
@@ -60,7 +61,7 @@ class BertConfig(Settings):
     h: int = Field(ge=1, description="Attention heads; d must be a multiple of h.")
     d_ff: int = Field(ge=1, description="Inner width of the feed-forward network.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field("gelu", description="Inside the feed-forward.")
+    activation: Activation = Field("gelu", description="Inside the feed-forward.")
     norm_eps: float = Field(1e-12, gt=0, description="Added inside the norms' square root.")
     max_length: int = Field(512, ge=1, description="The longest input, in tokens.")
     first_position: int = Field(0, ge=0, description="The position of the first token; RoBERTa: the padding's id + 1.")
@@ -72,6 +73,7 @@ class BertConfig(Settings):
         "the class of the sentence, or of each of its tokens; a span's begin and end.",
     )
     classes: int = Field(2, ge=1, description="Of the heads for sentence and tokens: how many there are.")
+    head_activation: Activation | None = Field(None, description="Inside the head for words, if not `activation`.")
     tied: bool = Field(True, description="The head for words shares its matrix with the embedding.")
 
     @model_validator(mode="wrap")
@@ -213,9 +215,12 @@ class Bert(WithTaps):
 def make_head(config: BertConfig, embedding: Embedding) -> MaskedWordsHead | ClassHead | SpanHead | None:
     """What is predicted from the hidden states, or of a sentence from their pooled vector."""
     if config.head in ("words", "pretraining"):
-        tied_to = embedding.weight if config.tied else None
         return MaskedWordsHead(
-            config.d, config.vocabulary, activation=config.activation, eps=config.norm_eps, tied_to=tied_to
+            config.d,
+            config.vocabulary,
+            activation=config.head_activation or config.activation,
+            eps=config.norm_eps,
+            tied_to=embedding.weight if config.tied else None,
         )
     if config.head in ("sentence", "tokens"):
         return ClassHead(config.d, config.classes, dropout=config.dropout)

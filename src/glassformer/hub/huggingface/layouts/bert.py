@@ -47,6 +47,8 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
     config = cast(BertConfig, pretrained.model.config)
     if config.first_position:
         raise ExportError(f"first_position = {config.first_position}: BERT's positions begin at 0, RoBERTa's after it.")
+    if config.head_activation not in (None, config.activation):
+        raise ExportError(f"head_activation = {config.head_activation!r}: BERT has {config.activation!r} there too.")
     return {
         "model_type": "bert",
         **encoders.their_shape(pretrained, base="Bert", heads=HEADS),

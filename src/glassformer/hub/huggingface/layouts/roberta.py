@@ -39,6 +39,7 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
         "max_length": positions - first,
         "pooler": head == "sentence" or has(names, "pooler.dense.weight"),
         "head": head,
+        "head_activation": "gelu" if words else None,  # whatever hidden_act says
         "classes": encoders.classes(theirs),
     }
 
@@ -54,6 +55,8 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
     config = cast(BertConfig, pretrained.model.config)
     if not config.first_position:
         raise ExportError("first_position = 0: RoBERTa's positions begin after the padding's id.")
+    if config.head == "words" and (config.head_activation or config.activation) != "gelu":
+        raise ExportError(f"head_activation = {config.head_activation!r}: RoBERTa has 'gelu' in its head.")
     if config.head == "pretraining":
         raise ExportError("head = 'pretraining': RoBERTa does not ask which sentence follows. It can take 'words'.")
     return {
