@@ -195,7 +195,9 @@ class Tokenizer:
         return cls(inner, merges=merges)
 
     @classmethod
-    def from_gpt2_files(cls, vocab_json: str | Path, merges_txt: str | Path) -> Tokenizer:
+    def from_gpt2_files(
+        cls, vocab_json: str | Path, merges_txt: str | Path, *, add_prefix_space: bool = False
+    ) -> Tokenizer:
         """GPT-2's byte-level BPE from its two files (vocab.json or encoder.json, merges.txt or vocab.bpe)."""
         lines = [line for line in _lines(merges_txt) if line and not line.startswith("#version")]
         try:
@@ -204,25 +206,42 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exception
             _fail(f"{vocab_json} and {merges_txt} are not GPT-2's vocabulary and merges: {error}", error)
         inner = tokenizers.Tokenizer(model)
-        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
         inner.decoder = decoders.ByteLevel()
         if model.token_to_id(_GPT2_END) is not None:
             inner.add_special_tokens([_GPT2_END])
         return cls(inner)
 
     @classmethod
-    def from_bert_vocab(cls, vocab_txt: str | Path, *, lowercase: bool = True) -> Tokenizer:
-        """BERT's WordPiece from its vocab.txt: one piece per line, the line number is the id."""
+    def from_bert_vocab(
+        cls,
+        vocab_txt: str | Path,
+        *,
+        lowercase: bool = True,
+        strip_accents: bool | None = None,
+        chinese: bool = True,
+    ) -> Tokenizer:
+        """BERT's WordPiece from its vocab.txt: one piece per line, the line number is the id.
+
+        Accents go with the capitals unless `strip_accents` says otherwise; `chinese` characters are words each.
+        """
         pieces = _lines(vocab_txt)
         vocabulary = {piece: number for number, piece in enumerate(pieces)}
         if "[UNK]" not in vocabulary:
             _fail(f"{vocab_txt} has no [UNK] among its {len(pieces):,} lines; expected BERT's vocab.txt")
         inner = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-        inner.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+        inner.normalizer = normalizers.BertNormalizer(
+            lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=chinese
+        )
         inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         inner.decoder = decoders.WordPiece()
         inner.add_special_tokens([token for token in _BERT_TOKENS if token in vocabulary])
         return cls(inner)
+
+    @property
+    def post_processor(self) -> dict[str, Any] | None:
+        """What the file says is to be set around texts; None if nothing is. See framing.py."""
+        return _state(self._inner.post_processor) or None
 
     def fingerprint(self) -> str:
         """sha256 of the tokenizer as canonical JSON: equal if and only if it encodes and decodes by the same rules."""

@@ -25,7 +25,9 @@ from glassformer.hub.huggingface.checkpoint import (
 )
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import layout_for, layouts_of
+from glassformer.hub.huggingface.marks import GENERATION, generation_fields, read_marks
 from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.hub.huggingface.tokenizers import read_tokenizers, tokenizer_files
 from glassformer.models.registry import build
 from glassformer.store.weights import weights_of
 
@@ -44,8 +46,15 @@ def read_folder(path: str | Path) -> Pretrained:
     names = renamed(checkpoint, layout)
     model = build(layout.kind, layout.to_config(theirs, frozenset(names)), origin=str(folder / CONFIG))
     fill(model, layout, Renamed(checkpoint, names), origin=str(folder))
-    extras = {"model_type": theirs["model_type"], **layout.read_extras(folder, theirs)}
-    return Pretrained(layout.kind, model.eval(), extras=extras)
+    tokenizer, target = read_tokenizers(folder, theirs)
+    return Pretrained(
+        layout.kind,
+        model.eval(),
+        tokenizer,
+        marks=read_marks(folder, theirs, tokenizer),
+        extras={"model_type": theirs["model_type"], **layout.read_extras(folder, theirs)},
+        target=target,
+    )
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -205,7 +214,8 @@ def write_folder(pretrained: Pretrained, folder: Path, *, shard_bytes: int = SHA
     tensors = keys.to_theirs(plan.lines, weights_of(pretrained.model), plan.counts, prefix=layout.prefixes[0])
     write_checkpoint(tensors, folder, shard_bytes=shard_bytes)
     write_json(folder / CONFIG, theirs)
-    for name, content in layout.write_extras(pretrained).items():
+    write_json(folder / GENERATION, generation_fields(pretrained.marks))
+    for name, content in {**tokenizer_files(pretrained), **layout.write_extras(pretrained)}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return layout

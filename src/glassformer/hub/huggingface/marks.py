@@ -7,7 +7,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from glassformer.errors import ImportingError
 from glassformer.hub.huggingface.checkpoint import read_json
 from glassformer.hub.huggingface.pretrained import SpecialIds
 from glassformer.text import Tokenizer
@@ -55,13 +54,7 @@ def optional_json(path: Path) -> dict[str, Any]:
     return read_json(path) if path.is_file() else {}
 
 
-def checked(marks: SpecialIds, vocabulary: int | None) -> SpecialIds:
-    """Refuses ids that the model has no vector for."""
-    wrong = [
-        f"{field.name} = {value}"
-        for field in fields(marks)
-        if vocabulary is not None and (value := getattr(marks, field.name)) is not None and value >= vocabulary
-    ]
-    if wrong:
-        raise ImportingError(f"config.json: the ids {', '.join(wrong)} are beyond the vocabulary of {vocabulary:,}.")
-    return marks
+def generation_fields(marks: SpecialIds) -> dict[str, int]:
+    """generation_config.json: the ids that a generation begins and ends with, as far as there are some."""
+    ids = {"bos_token_id": marks.bos, "eos_token_id": marks.eos, "pad_token_id": marks.pad, START: marks.start}
+    return {name: number for name, number in ids.items() if number is not None}
