@@ -51,7 +51,8 @@ class SentencePieceModel:
     def with_ids(self, ids: Mapping[str, int]) -> SentencePieceModel:
         """The same model numbered by another vocabulary, where that has entries that are not the model's.
 
-        Those stand far below all others: they are found only where nothing else is.
+        Those stand far below all others: they are found only where nothing else is. Of several unknown characters in
+        a row each is looked for (Marian looks for all of them as one).
         """
         own = {piece.text: piece for piece in self.pieces}
         lowest = min((piece.score for piece in self.pieces), default=0.0)
