@@ -15,7 +15,7 @@ from torch import Tensor
 from glassformer.models.taped import Workspace, suits
 from glassformer.nn.native import kernels
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Stamp, looking, placed
+from glassformer.nn.tape import Op, Panels, Stamp, looking, placed
 
 if TYPE_CHECKING:
     from glassformer.models.bert import Bert, Block
@@ -31,6 +31,7 @@ class BertTapes:
 
     def __init__(self) -> None:
         self.own = threading.local()
+        self.panels = Panels()
 
     def __deepcopy__(self, memo: object) -> BertTapes:
         return BertTapes()
@@ -51,9 +52,9 @@ class BertTapes:
         """ids (B, T) with padding at the end -> hidden states (R, D)."""
         rows = int(lengths.sum())
         if rows > KEPT_ROWS:  # too large to be kept
-            return TapedBert(model, rows=rows).run(ids, lengths)
+            return TapedBert(model, rows=rows, panels=self.panels).run(ids, lengths)
         if self.own.written is None or self.own.written.work.tape.rows < rows:
-            self.own.written = TapedBert(model, rows=rows)
+            self.own.written = TapedBert(model, rows=rows, panels=self.panels)
         written: TapedBert = self.own.written
         return written.run(ids, lengths)
 
@@ -61,13 +62,13 @@ class BertTapes:
 class TapedBert:
     """Inputs and blocks, for up to so many rows."""
 
-    def __init__(self, model: Bert, *, rows: int) -> None:
+    def __init__(self, model: Bert, *, rows: int, panels: Panels) -> None:
         blocks, inputs = [cast("Block", block) for block in model.blocks], model.inputs
         width, inner = inputs.embedding.weight.size(1), blocks[0].feed_forward.up.out_features
         self.head_width = blocks[0].self_attention.head_width
         with torch.no_grad():
             self.places = inputs.positions.weight[inputs.start :] + inputs.segments.weight[0]  # (max_length, D)
-        self.work = work = Workspace(rows, width=width, inner=inner, room=7 * len(blocks) + 2)
+        self.work = work = Workspace(rows, width=width, inner=inner, room=7 * len(blocks) + 2, panels=panels)
         self.embedding = work.tape.embed(inputs.embedding.weight, to=work.x, scale=1.0)
         work.tape.norm(inputs.norm, work.x, to=work.x)
         self.looks = [self.write(block) for block in blocks]
