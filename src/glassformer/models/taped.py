@@ -20,7 +20,7 @@ from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.native import kernels
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Stamp, Tape, empty, grown, looking, placed
+from glassformer.nn.tape import Op, Panels, Stamp, Tape, empty, grown, looking, placed
 
 if TYPE_CHECKING:
     from glassformer.models.transformer import AddNorm, Decoder, DecoderBlock, Encoder, EncoderBlock, Transformer
@@ -38,6 +38,7 @@ class Tapes:
 
     def __init__(self) -> None:
         self.own = threading.local()
+        self.panels = Panels()
 
     def __deepcopy__(self, memo: object) -> Tapes:
         return Tapes()
@@ -63,15 +64,15 @@ class Tapes:
 
     def encoder(self, model: Transformer, rows: int) -> TapedEncoder:
         if rows > KEPT_ROWS:  # too large to be kept
-            return TapedEncoder(model.encoder, model.decoder, rows=rows)
+            return TapedEncoder(model.encoder, model.decoder, rows=rows, panels=self.panels)
         if self.own.encoder is None or self.own.encoder.work.tape.rows < rows:
-            self.own.encoder = TapedEncoder(model.encoder, model.decoder, rows=rows)
+            self.own.encoder = TapedEncoder(model.encoder, model.decoder, rows=rows, panels=self.panels)
         written: TapedEncoder = self.own.encoder
         return written
 
     def decoder(self, model: Transformer, rows: int) -> TapedDecoder:
         if self.own.decoder is None or self.own.decoder.work.tape.rows < rows:
-            self.own.decoder = TapedDecoder(model, rows=rows)
+            self.own.decoder = TapedDecoder(model, rows=rows, panels=self.panels)
         written: TapedDecoder = self.own.decoder
         return written
 
@@ -84,8 +85,8 @@ def suits(weight: Tensor) -> bool:
 class Workspace:
     """The rows that every block works on."""
 
-    def __init__(self, rows: int, *, width: int, inner: int, room: int) -> None:
-        self.tape = Tape(rows, room=room)
+    def __init__(self, rows: int, *, width: int, inner: int, room: int, panels: Panels) -> None:
+        self.tape = Tape(rows, room=room, panels=panels)
         self.x, self.normed, self.z = (self.tape.buffer(width) for _ in range(3))  # (R, D)
         self.qkv = self.tape.buffer(3 * width)
         self.inner = self.tape.buffer(inner)  # (R, F)
@@ -117,14 +118,14 @@ class Workspace:
 class TapedEncoder:
     """Reads sentences, and gives what the decoder's blocks look at."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, *, rows: int) -> None:
+    def __init__(self, encoder: Encoder, decoder: Decoder, *, rows: int, panels: Panels) -> None:
         blocks = [cast("EncoderBlock", block) for block in encoder.blocks]
         first, table = blocks[0], encoder.inputs.embedding
         room = 10 * len(blocks) + len(decoder.blocks) + 2
         self.encoder = encoder
         self.head_width = first.self_attention.head_width
         self.work = work = Workspace(
-            rows, width=table.weight.size(1), inner=first.feed_forward.up.out_features, room=room
+            rows, width=table.weight.size(1), inner=first.feed_forward.up.out_features, room=room, panels=panels
         )
         self.embedding = work.tape.embed(table.weight, to=work.x, scale=table.scale)
         self.looks: list[Op] = []
@@ -175,14 +176,15 @@ class TapedEncoder:
 class TapedDecoder:
     """The next token of every hypothesis, again and again."""
 
-    def __init__(self, model: Transformer, *, rows: int) -> None:
+    def __init__(self, model: Transformer, *, rows: int, panels: Panels) -> None:
         decoder, table = model.decoder, model.decoder.inputs.embedding
         blocks = [cast("DecoderBlock", block) for block in decoder.blocks]
         self.positions, self.vocabulary = decoder.inputs.positions, model.head.weight.size(0)
         self.memory: Callable[[], Tensor | None] = lambda: None  # whose sentences were looked at last
         self.owners: Ints | None = None
+        inner = blocks[0].feed_forward.up.out_features
         self.work = work = Workspace(
-            rows, width=table.weight.size(1), inner=blocks[0].feed_forward.up.out_features, room=15 * len(blocks) + 3
+            rows, width=table.weight.size(1), inner=inner, room=15 * len(blocks) + 3, panels=panels
         )
         self.embedding = work.tape.embed(table.weight, to=work.x, scale=table.scale)
         self.appends: list[Op] = []

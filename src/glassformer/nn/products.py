@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 FEW = 256  # rows; of more, the plain form is as quick
 OUTPUTS = 1250  # at a time
-FLIPPED, PACKED = "transposed_weight", "packed_weight"  # what is prepared of a layer's weight
+FLIPPED = "transposed_weight"  # what is prepared of a layer's weight
 
 
 class Layer(Protocol):
@@ -70,5 +70,4 @@ def transposed(layer: Layer, weight: Tensor) -> Tensor:
 def forget(model: nn.Module) -> None:
     """When training begins: fused optimisers change weights without counting their versions."""
     for module in model.modules():
-        for name in (FLIPPED, PACKED):
-            module.__dict__.pop(name, None)
+        module.__dict__.pop(FLIPPED, None)

@@ -7,6 +7,7 @@ good as a whole one. What changes between runs (which slots attention looks at) 
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,8 @@ from torch import Tensor
 from glassformer.nn.feed_forward import ACTIVATIONS
 from glassformer.nn.native import Pointer, Whole, kernels
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.products import PACKED, Layer
+from glassformer.nn.pages import Pages
+from glassformer.nn.products import Layer
 
 EMBED, NORM, PRODUCT, APPEND, ATTEND = range(5)
 NO_SUCH_ID = 2
@@ -49,8 +51,9 @@ class Op(ctypes.Structure):
 class Tape:
     """Room for so many rows and operations. One thread at a time may run it."""
 
-    def __init__(self, rows: int, *, room: int) -> None:
+    def __init__(self, rows: int, *, room: int, panels: Panels | None = None) -> None:
         self.rows = rows
+        self.panels = Panels() if panels is None else panels
         self.ops = (Op * room)()
         self.count = 0
         self.held: list[Tensor] = []  # what the pointers point to
@@ -90,7 +93,7 @@ class Tape:
         self, layer: Layer, x: Tensor, *, to: Tensor, activation: object = None, plus: Tensor | None = None
     ) -> Op:
         """activation(x W^T + b) + plus; `plus` may be `to` itself."""
-        panels, bias = packed(layer)
+        panels, bias = self.panels.of(layer)
         op = self.written(PRODUCT, x=x, to=to)
         op.weight, op.bias = self.hold(panels).data_ptr(), self.hold(bias).data_ptr()
         op.inputs = x.size(1)
@@ -172,20 +175,6 @@ def looking(
     op.mask_row_step = 0 if row_mask is None else row_mask.stride(0)
 
 
-def packed(layer: Layer) -> tuple[Tensor, Tensor]:
-    """The weight (N, K) in panels (N / width, K, width), and the bias, zeros where there is none.
-
-    Made once, and again when the weight has changed (see `forget`). It belongs to no state dict.
-    """
-    weight, bias = layer.weight, layer.bias
-    now = Stamp.of([weight] if bias is None else [weight, bias])
-    known = layer.__dict__.get(PACKED)
-    if known is None or not now.same_as(known[0]):
-        with torch.inference_mode(False), torch.no_grad():
-            known = layer.__dict__[PACKED] = (now, *panels_of(weight.detach(), bias))
-    return known[1], known[2]
-
-
 @dataclass(frozen=True)
 class Stamp:
     """Which tensors, and which numbers in them."""
@@ -203,16 +192,46 @@ class Stamp:
         return alike and all(a is b for a, b in zip(self.tensors, other.tensors, strict=True))
 
 
-def panels_of(weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    library = kernels()
-    assert library is not None
-    width, (outputs, inputs) = library.panel_width(), weight.shape
-    count = -(-outputs // width)
-    panels, biases = weight.new_zeros(count * width, inputs), weight.new_zeros(count * width)
-    panels[:outputs] = weight
-    if bias is not None:
-        biases[:outputs] = bias.detach()
-    return panels.view(count, width, inputs).transpose(1, 2).contiguous(), biases
+class Panels:
+    """The weights of layers as kernels.c reads them, all in the same large pages. Threads may share them.
+
+    A weight (N, K) lies in panels (N / width, K, width), followed by the bias, zeros where there is none. Each is made
+    once; when one has changed, all are given up. They belong to no state dict.
+    """
+
+    def __init__(self) -> None:
+        self.pages = Pages()
+        self.known: dict[Layer, tuple[Stamp, Tensor, Tensor]] = {}
+        self.lock = threading.Lock()
+
+    def of(self, layer: Layer) -> tuple[Tensor, Tensor]:
+        """The panels, and the biases (N,), filled up to whole panels."""
+        weight, bias = layer.weight, layer.bias
+        now = Stamp.of([weight] if bias is None else [weight, bias])
+        with self.lock:
+            known = self.known.get(layer)
+            if known is not None and not now.same_as(known[0]):
+                self.pages, self.known, known = Pages(), {}, None
+            if known is None:
+                with torch.inference_mode(False), torch.no_grad():
+                    known = self.known[layer] = (now, *self.made(weight.detach(), bias))
+        return known[1], known[2]
+
+    def made(self, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+        library = kernels()
+        assert library is not None
+        width, (outputs, inputs) = library.panel_width(), weight.shape
+        count = -(-outputs // width)
+        panels = self.pages.take(count * width * inputs).view(count, inputs, width)
+        biases = self.pages.take(count * width).zero_()
+        whole, rest = divmod(outputs, width)
+        panels[:whole] = weight[: whole * width].view(whole, width, inputs).transpose(1, 2)
+        if rest:
+            panels[whole] = 0
+            panels[whole, :, :rest] = weight[whole * width :].t()
+        if bias is not None:
+            biases[:outputs] = bias.detach()
+        return panels, biases
 
 
 def best_of(logits: Tensor, n: int) -> tuple[NDArray[Any], NDArray[np.int64]] | None:

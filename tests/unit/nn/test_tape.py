@@ -17,14 +17,13 @@ from glassformer.nn import native
 from glassformer.nn.attention import attend
 from glassformer.nn.feed_forward import ACTIVATIONS
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.products import forget
-from glassformer.nn.tape import Op, Tape, best_of, grown, looking, placed
+from glassformer.nn.tape import Op, Panels, Tape, best_of, grown, looking, placed
 
 needs_kernels = pytest.mark.skipif(native.kernels() is None, reason="there is no C compiler with OpenMP here")
 
 
-def product(layer: nn.Linear, x: Tensor, **options: object) -> Tensor:
-    tape = Tape(max(1, len(x)), room=1)
+def product(layer: nn.Linear, x: Tensor, *, panels: Panels | None = None, **options: object) -> Tensor:
+    tape = Tape(max(1, len(x)), room=1, panels=panels)
     to = tape.buffer(layer.out_features)
     tape.product(layer, x, to=to, **options)  # type: ignore[arg-type]
     tape.run(len(x))
@@ -62,15 +61,26 @@ def test_a_row_has_the_same_bits_in_any_company() -> None:
 
 @needs_kernels
 def test_changed_weights_are_noticed() -> None:
-    layer, x = nn.Linear(4, 30), torch.randn(2, 4)
-    product(layer, x)
+    layer, x, panels = nn.Linear(4, 30), torch.randn(2, 4), Panels()
+    product(layer, x, panels=panels)
     with torch.no_grad():
         layer.bias.mul_(2)
-    torch.testing.assert_close(product(layer, x), layer(x))
-    layer.weight.data.zero_()  # counted nowhere
-    forget(layer)
-    torch.testing.assert_close(product(layer, x), layer.bias.expand(2, -1))
+    torch.testing.assert_close(product(layer, x, panels=panels), layer(x))
     assert set(layer.state_dict()) == {"weight", "bias"}
+
+
+@needs_kernels
+def test_panels_are_made_once_and_given_up_together() -> None:
+    one, other, panels = nn.Linear(5, 7), nn.Linear(3, 40), Panels()
+    kept = panels.of(one)
+    again = panels.of(other)
+    assert panels.of(one)[0] is kept[0]
+    with torch.no_grad():
+        one.weight.zero_()
+    assert not panels.of(one)[0].any()
+    assert panels.of(other)[0] is not again[0]
+    torch.testing.assert_close(panels.of(other)[0], again[0])  # what was given out stays as it was
+    assert kept[0].any()
 
 
 @needs_kernels
