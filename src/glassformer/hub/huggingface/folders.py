@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,7 +213,8 @@ def write_folder(pretrained: Pretrained, folder: Path, *, shard_bytes: int = SHA
     pretrained = layout.expressed(pretrained)
     plan = Plan.of(pretrained.model, layout, {})
     tensors = keys.to_theirs(plan.lines, weights_of(pretrained.model), plan.counts, prefix=layout.prefixes[0])
-    write_checkpoint(tensors, folder, shard_bytes=shard_bytes)
+    constants = layout.constants(pretrained)
+    write_checkpoint(itertools.chain(tensors, constants.items()), folder, shard_bytes=shard_bytes)
     write_json(folder / CONFIG, theirs)
     write_json(folder / GENERATION, generation_fields(pretrained.marks))
     for name, content in {**tokenizer_files(pretrained), **layout.write_extras(pretrained)}.items():
@@ -229,4 +231,4 @@ def layout_to_write(pretrained: Pretrained) -> tuple[Layout, Theirs]:
             return layout, layout.from_config(pretrained)
         except ExportError as error:
             reasons.append(str(error))
-    raise ExportError(reasons[0] if reasons else f"No layout of Hugging Face is known for a {pretrained.kind}.")
+    raise ExportError(" ".join(reasons) or f"No layout of Hugging Face is known for a {pretrained.kind}.")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
+
 from glassformer.hub.huggingface.keys import Counts, Line
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Layout:
     counts       how far the map's counters run, and numbers that changes need.
     tied         {alias: name} of their tensors that are one. The alias is usually not in the file, and is not written;
                  where it is there it must be equal; where only an alias is there, it stands for the name.
+    constants    tensors that hold nothing learned, but that others look for in the file; they are only written.
     ignored      patterns (with *) of tensors that hold nothing learned: buffers.
     older        (ending, new ending) of names in old files.
     prefixes     what may stand for {p} in the map; the first is written.
@@ -50,6 +53,7 @@ class Layout:
     lines: Callable[[Any], Sequence[Line]]
     counts: Callable[[Any], Counts]
     tied: Callable[[Any], Mapping[str, str]] = lambda _: {}
+    constants: Callable[[Pretrained], Mapping[str, Tensor]] = lambda _: {}
     ignored: tuple[str, ...] = ()
     older: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ("",)

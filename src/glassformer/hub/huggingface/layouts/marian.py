@@ -1,18 +1,30 @@
-"""MarianMT (OPUS-MT): the 2017 Transformer with post-norm, all sines before all cosines, a bias on the logits."""
+"""MarianMT (OPUS-MT): the 2017 Transformer with post-norm, all sines before all cosines, a bias on the logits.
+
+Its file has no positions: they are computed. Models with the paper's own order of sines and cosines are written too:
+the numbers of every vector are put in the other order, which changes nothing else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
+
+import torch
+from torch import Tensor
 
 from glassformer.errors import ExportError
 from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
+from glassformer.hub.huggingface.marks import GENERATION, optional_json
 from glassformer.hub.huggingface.pretrained import Pretrained
-from glassformer.models.registry import values_of
+from glassformer.models.registry import build, values_of
 from glassformer.models.transformer import TransformerConfig
+from glassformer.store.weights import load_weights, weights_of
 
+POSITIONS = 1024  # that the other side makes a table for
 SHARED = "model.shared.weight"
 EMBEDDED = "model.{side}.embed_tokens.weight"
 
@@ -54,6 +66,15 @@ def refuse_unknown(theirs: Theirs) -> None:
         fields.must_be(theirs, field, False)
 
 
+def read_generation(folder: Path, theirs: Theirs) -> dict[str, Any]:
+    """How others decode with it: the beam, the length penalty, tokens that are never said. Old files have it in one."""
+    generation = {**theirs, **optional_json(folder / GENERATION)}
+    never = [ids[0] for ids in generation.get("bad_words_ids") or [] if len(ids) == 1]
+    found = {"beam": generation.get("num_beams"), "alpha": generation.get("length_penalty"), "never": never}
+    found["max_length"] = theirs.get("max_position_embeddings")
+    return {name: value for name, value in found.items() if value}
+
+
 def from_config(pretrained: Pretrained) -> dict[str, Any]:
     config = cast(TransformerConfig, pretrained.model.config)
     if config.norm != "post":
@@ -82,7 +103,7 @@ def common_fields(pretrained: Pretrained) -> dict[str, Any]:
         "activation_dropout": 0.0,
         "scale_embedding": True,
         "static_position_embeddings": True,
-        "max_position_embeddings": pretrained.extras.get("max_length", 1024),
+        "max_position_embeddings": pretrained.extras.get("max_length", POSITIONS),
         "is_encoder_decoder": True,
         "bos_token_id": marks.bos,
         "eos_token_id": marks.eos,
@@ -99,6 +120,29 @@ def refuse_positions(config: TransformerConfig) -> None:
             f"model.positions = {config.positions!r}: no encoder-decoder of `transformers` that is otherwise like this "
             "one has such positions. It can take sinusoidal ones."
         )
+
+
+def in_halves(pretrained: Pretrained) -> Pretrained:
+    """The same model with all sines before all cosines: every vector between the blocks is reordered alike."""
+    config = cast(TransformerConfig, pretrained.model.config)
+    if config.positions == "sinusoidal-halves":
+        return pretrained
+    order = torch.cat([torch.arange(0, config.d, 2), torch.arange(1, config.d, 2)])
+    values = values_of("transformer", pretrained.model) | {"positions": "sinusoidal-halves"}
+    model = build("transformer", values).to(next(pretrained.model.parameters()).dtype)
+    weights = {name: reordered(name, weight, order) for name, weight in weights_of(pretrained.model).items()}
+    load_weights(model, weights, origin="the model")
+    return replace(pretrained, model=model.eval())
+
+
+READS = ("embedding.weight", "qkv.weight", "query.weight", "key_value.weight", "up.weight", "head.weight")
+WRITES = ("out.linear.weight", "out.linear.bias", "down.weight", "down.bias", "norm.gain", "norm.bias")
+
+
+def reordered(name: str, weight: Tensor, order: Tensor) -> Tensor:
+    """Columns where a matrix reads those vectors, rows where it writes them."""
+    weight = weight.cpu()
+    return weight[:, order] if name.endswith(READS) else weight[order] if name.endswith(WRITES) else weight
 
 
 # The key map
@@ -173,4 +217,6 @@ LAYOUT = Layout(
     counts=counts,
     tied=tied,
     ignored=("model.*.embed_positions.weight",),
+    expressed=in_halves,
+    read_extras=read_generation,
 )

@@ -1,0 +1,70 @@
+"""Pegasus: what MarianMT is with post-norm, this is with pre-norm and a last norm. Our own default is written so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from glassformer.errors import ExportError
+from glassformer.hub.huggingface import fields
+from glassformer.hub.huggingface.keys import Line
+from glassformer.hub.huggingface.layout import Layout, Theirs
+from glassformer.hub.huggingface.layouts import marian
+from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.models.transformer import TransformerConfig
+from glassformer.nn.positions import sinusoidal_halves
+
+POSITIONS = "model.{side}.embed_positions.weight"
+LEFT_OUT = ("decoder_vocab_size", "share_encoder_decoder_embeddings")  # of MarianMT's fields
+
+
+def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
+    for field in ("normalize_before", "add_final_layer_norm"):  # of old files
+        fields.must_be(theirs, field, True)
+    fields.must_be(theirs, "tie_word_embeddings", True)
+    same = {**theirs, "normalize_before": False, "add_final_layer_norm": False}
+    return {**marian.to_config(same, names), "norm": "pre"}
+
+
+def from_config(pretrained: Pretrained) -> dict[str, Any]:
+    config = cast(TransformerConfig, pretrained.model.config)
+    if config.norm != "pre":
+        raise ExportError("model.norm = 'post': Pegasus has its norms before the sub-layers (model.norm = 'pre').")
+    if config.tied != "all":
+        raise ExportError(
+            f"model.norm = 'pre' with model.tied = {config.tied!r}: `transformers` has encoder-decoders of this kind "
+            "only with one matrix for both embeddings and the output (model.tied = 'all'), or with model.norm = 'post'."
+        )
+    common = {name: value for name, value in marian.common_fields(pretrained).items() if name not in LEFT_OUT}
+    return {"model_type": "pegasus", "architectures": ["PegasusForConditionalGeneration"], **common}
+
+
+def lines(config: TransformerConfig) -> Sequence[Line]:
+    norms = [marian.norm(f"{side}.final_norm", f"model.{side}.layer_norm") for side in ("encoder", "decoder")]
+    return [*marian.lines(config), *norms[0], *norms[1]]
+
+
+def positions(pretrained: Pretrained) -> Mapping[str, Tensor]:
+    """The tables that Pegasus has in its files, though they are computed."""
+    config = cast(TransformerConfig, pretrained.model.config)
+    length = pretrained.extras.get("max_length", marian.POSITIONS)
+    table = sinusoidal_halves(length, config.d).to(torch.float32)
+    return {POSITIONS.format(side=side): table.clone() for side in ("encoder", "decoder")}
+
+
+LAYOUT = Layout(
+    model_types=("pegasus",),
+    kind="transformer",
+    to_config=to_config,
+    from_config=from_config,
+    lines=lines,
+    counts=marian.counts,
+    tied=marian.tied,
+    constants=positions,
+    ignored=("model.*.embed_positions.weight",),
+    expressed=marian.in_halves,
+    read_extras=marian.read_generation,
+)
