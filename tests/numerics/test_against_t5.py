@@ -6,17 +6,24 @@ in float32; in float64 the plain formulas at the end are the measure.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from decoder_peers import close, close_gradients, randomised, read, upto_end
 from torch import Tensor
+from transformers import MT5Config, MT5ForConditionalGeneration, T5ForConditionalGeneration
 from transformers import T5Config as TheirConfig
-from transformers import T5ForConditionalGeneration
 
 from glassformer.decode import Best, Task, search
+from glassformer.errors import ExportError, ImportingError
+from glassformer.hub.huggingface.folders import read_folder, write_folder
+from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.t5 import T5, T5Config
 from glassformer.nn.taps import listen
 
@@ -61,60 +68,6 @@ def make_theirs(name: str) -> T5ForConditionalGeneration:
     return theirs
 
 
-def convert(theirs: T5ForConditionalGeneration) -> T5:
-    config, untied = theirs.config, theirs.lm_head.weight is not theirs.shared.weight
-    activations = {"gelu_new": "gelu_tanh"}
-    ours = T5(
-        T5Config(
-            vocabulary=config.vocab_size, N=config.num_layers, N_decoder=config.num_decoder_layers, d=config.d_model,
-            h=config.num_heads, d_kv=config.d_kv, d_ff=config.d_ff, gated=config.is_gated_act, tied=not untied,
-            activation=activations.get(config.dense_act_fn, config.dense_act_fn), norm_eps=config.layer_norm_epsilon,
-            buckets=config.relative_attention_num_buckets, max_distance=config.relative_attention_max_distance,
-            scaled_output=config.scale_decoder_outputs,
-        )
-    )  # fmt: skip
-    ours.load_state_dict(our_weights(theirs.state_dict()))
-    return ours.eval()
-
-
-def our_weights(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
-    ours = {"head.weight": theirs["lm_head.weight"]}
-    for side in ("encoder", "decoder"):
-        ours[f"{side}.inputs.embedding.weight"] = theirs["shared.weight"]
-        ours[f"{side}.final_norm.gain"] = theirs[f"{side}.final_layer_norm.weight"]
-        table = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-        ours[f"{side}.positions.weight"] = theirs[f"{side}.{table}"]
-        blocks = {name.split(".")[2] for name in theirs if name.startswith(f"{side}.block.")}
-        for i in blocks:
-            ours |= block_weights(theirs, f"{side}.block.{i}.layer.", f"{side}.blocks.{i}.", side)
-    return ours
-
-
-def block_weights(theirs: dict[str, Tensor], old: str, new: str, side: str) -> dict[str, Tensor]:
-    last = 1 if side == "encoder" else 2
-    own = [theirs[f"{old}0.SelfAttention.{p}.weight"] for p in "qkv"]
-    ours = {
-        f"{new}self_attention.qkv.weight": torch.cat(own),
-        f"{new}self_attention.out.linear.weight": theirs[f"{old}0.SelfAttention.o.weight"],
-        f"{new}self_attention_residual.norm.gain": theirs[f"{old}0.layer_norm.weight"],
-        f"{new}feed_forward_residual.norm.gain": theirs[f"{old}{last}.layer_norm.weight"],
-        f"{new}feed_forward.down.weight": theirs[f"{old}{last}.DenseReluDense.wo.weight"],
-    }
-    if side == "decoder":
-        cross = [theirs[f"{old}1.EncDecAttention.{p}.weight"] for p in "kv"]
-        ours |= {
-            f"{new}cross_attention.query.weight": theirs[f"{old}1.EncDecAttention.q.weight"],
-            f"{new}cross_attention.key_value.weight": torch.cat(cross),
-            f"{new}cross_attention.out.linear.weight": theirs[f"{old}1.EncDecAttention.o.weight"],
-            f"{new}cross_attention_residual.norm.gain": theirs[f"{old}1.layer_norm.weight"],
-        }
-    inner = f"{old}{last}.DenseReluDense."
-    if f"{inner}wi.weight" in theirs:
-        return ours | {f"{new}feed_forward.up.weight": theirs[f"{inner}wi.weight"]}
-    gates = {"gate": "wi_0", "up": "wi_1"}
-    return ours | {f"{new}feed_forward.{our}.weight": theirs[f"{inner}{their}.weight"] for our, their in gates.items()}
-
-
 def random_batch(length: int = 19, target: int = 31) -> Batch:
     """Longer than the furthest distance that has a bucket of its own; padding on both sides."""
     lengths = torch.tensor([length, 5, 3])
@@ -132,15 +85,11 @@ def their_pass(theirs: T5ForConditionalGeneration, batch: Batch, **options):
     return theirs(batch.source, attention_mask=mask, decoder_input_ids=batch.target_in, use_cache=False, **options)
 
 
-def close(got: Tensor, expected: Tensor, atol: float = 1e-5) -> None:
-    torch.testing.assert_close(got, expected, rtol=1e-5, atol=atol)
-
-
 @pytest.mark.parametrize("name", VARIANTS)
 @torch.no_grad()
-def test_logits_and_hidden_states_equal_theirs(name: str) -> None:
+def test_logits_and_hidden_states_equal_theirs(name: str, tmp_path: Path) -> None:
     theirs, batch = make_theirs(name), random_batch()
-    ours = convert(theirs)
+    ours = read(theirs, tmp_path).model
     expected = their_pass(theirs, batch, output_hidden_states=True)
     with listen(ours, lambda tap: tap.endswith(("inputs.sum", "feed_forward_residual.after", "memory"))) as heard:
         logits = ours(batch)
@@ -148,54 +97,119 @@ def test_logits_and_hidden_states_equal_theirs(name: str) -> None:
     real = torch.arange(batch.source.size(1)) < batch.source_lengths[:, None]
     close(heard["memory"][0][real], expected.encoder_last_hidden_state[real])
     for side, states in (("encoder", expected.encoder_hidden_states), ("decoder", expected.decoder_hidden_states)):
-        names = [f"{side}.inputs.sum", *(f"{side}.blocks.{i}.feed_forward_residual.after" for i in range(len(states)))]
-        for tap, state in zip(names, states[:-1], strict=False):
+        blocks = [f"{side}.blocks.{i}.feed_forward_residual.after" for i in range(len(states) - 2)]
+        for tap, state in zip([f"{side}.inputs.sum", *blocks], states[:-1], strict=True):  # the last is after a norm
             got = heard[tap][0]
             close(got[real] if side == "encoder" else got, state[real] if side == "encoder" else state)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_gradients_equal_theirs(name: str) -> None:
+def test_gradients_equal_theirs(name: str, tmp_path: Path) -> None:
     """Also of the tables of distances, whose gradient comes through the mask of every block."""
     theirs, batch = make_theirs(name), random_batch()
-    ours = convert(theirs)
-    weights = torch.randn(3, 31, V) / 10
-    (their_pass(theirs, batch).logits * weights).sum().backward()
-    (ours(batch) * weights).sum().backward()
-    gradients = {key: one.grad for key, one in theirs.named_parameters()}
-    gradients.setdefault("lm_head.weight", gradients["shared.weight"])
-    expected = our_weights(gradients)
-    for key, parameter in ours.named_parameters():
-        close(parameter.grad, expected[key], atol=1e-5 * max(1.0, float(expected[key].abs().max())))
-    assert float(ours.encoder.positions.weight.grad.abs().max()) > 1e-3
-    assert float(ours.decoder.positions.weight.grad.abs().max()) > 1e-3
+    ours = read(theirs, tmp_path).model
+    weights = torch.randn(3, 31, V)
+    (their_pass(theirs, batch).logits.tanh() * weights).sum().backward()
+    (ours(batch).tanh() * weights).sum().backward()
+    close_gradients(ours, theirs)
 
 
-def their_sentences(theirs: T5ForConditionalGeneration, batch: Batch, **options) -> list[list[int]]:
+@pytest.mark.parametrize("name", VARIANTS)
+@torch.no_grad()
+def test_an_export_has_their_logits(name: str, tmp_path: Path) -> None:
+    theirs, batch = make_theirs(name), random_batch()
+    ours = read(theirs, tmp_path / "theirs")
+    (tmp_path / "ours").mkdir()
+    write_folder(ours, tmp_path / "ours")
+    again = T5ForConditionalGeneration.from_pretrained(tmp_path / "ours").eval()
+    assert (again.lm_head.weight is again.shared.weight) == ours.model.config.tied
+    close(their_pass(again, batch).logits, their_pass(theirs, batch).logits)
+    for key, value in theirs.state_dict().items():
+        assert torch.equal(again.state_dict()[key], value), key
+
+
+def their_sentences(theirs: T5ForConditionalGeneration, batch: Batch, **options: Any) -> list[list[int]]:
     mask = (batch.source != PAD).long()
     # Without their cache: it has too few layers where the decoder has more than the encoder.
-    found = theirs.generate(batch.source, attention_mask=mask, max_new_tokens=LONGEST, use_cache=False, **options)
-    return [cut(row[1:]) for row in found.tolist()]
+    how = {"max_new_tokens": LONGEST, "use_cache": False, "do_sample": False, **options}
+    rows = [row[1:] for row in theirs.generate(batch.source, attention_mask=mask, **how).tolist()]
+    return rows if options.get("eos_token_id", EOS) is None else [upto_end(row) for row in rows]
 
 
-def cut(ids: list[int]) -> list[int]:
-    return ids[: ids.index(EOS)] if EOS in ids else ids
-
-
-def our_sentences(ours: T5, batch: Batch, *, beam: int) -> list[list[int]]:
+def our_sentences(ours: T5, batch: Batch, *, beam: int, eos: int = EOS) -> list[list[int]]:
     device, limits = torch.device("cpu"), np.full(len(batch.source), LONGEST)
-    task = Task(ours, batch, limits, bos=PAD, eos=EOS, device=device, chooser=Best(beam))
+    task = Task(ours, batch, limits, bos=PAD, eos=eos, device=device, chooser=Best(beam))
     return [list(options[0].ids) for options in search(task)]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_greedy_sentences_equal_theirs(name: str) -> None:
+def test_greedy_sentences_equal_theirs(name: str, tmp_path: Path) -> None:
     torch.manual_seed(16)  # models that say different things about different sentences
     theirs, batch = make_theirs(name), random_batch()
-    expected = their_sentences(theirs, batch, num_beams=1, do_sample=False)
+    expected = their_sentences(theirs, batch)
     assert len({token for row in expected for token in row}) >= 5, "more than one token over and over"
     assert len({tuple(row) for row in expected}) == 3, "the sentences must differ"
-    assert our_sentences(convert(theirs), batch, beam=1) == expected
+    assert our_sentences(read(theirs, tmp_path).model, batch, beam=1) == expected
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_beams_equal_theirs_where_nothing_ends(name: str, tmp_path: Path) -> None:
+    """Without ends: what becomes of a beam after one differs (ours shrinks, theirs is filled up again)."""
+    torch.manual_seed(16)
+    theirs, batch = make_theirs(name), random_batch()
+    how = {"num_beams": 3, "early_stopping": "never", "length_penalty": 1.0, "eos_token_id": None}
+    expected = their_sentences(theirs, batch, **how)
+    assert our_sentences(read(theirs, tmp_path).model, batch, beam=3, eos=-1) == expected
+    assert their_sentences(theirs, batch, eos_token_id=None) != expected, "the beam must matter"
+
+
+# What files may say, and what is refused.
+
+
+def test_old_files_tell_by_the_tie_whether_the_output_is_scaled(tmp_path: Path) -> None:
+    for name, tied in (("1.0", True), ("1.1", False)):
+        folder = tmp_path / name
+        theirs = make_theirs(name)
+        theirs.save_pretrained(folder)
+        config = json.loads((folder / "config.json").read_text())
+        assert config.pop("scale_decoder_outputs") == tied
+        (folder / "config.json").write_text(json.dumps({**config, "tie_word_embeddings": tied}))
+        ours = read_folder(folder).model
+        assert (ours.config.tied, ours.config.scaled_output) == (tied, tied)
+        batch = random_batch()
+        close(ours(batch), their_pass(theirs, batch).logits)
+
+
+def test_mt5_is_read_and_never_scaled(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    shape = {"vocab_size": V, "d_model": 12, "d_kv": 5, "d_ff": 17, "num_heads": 4, "num_layers": 2}
+    theirs, batch = randomised(MT5ForConditionalGeneration(MT5Config(**shape))), random_batch()
+    ours = read(theirs, tmp_path)
+    assert ours.extras["model_type"] == "mt5"
+    close(ours.model(batch), their_pass(theirs, batch).logits)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("feed_forward_proj", "gated-tanh", "feed_forward_proj = 'gated-tanh' cannot be honoured"),
+        ("is_encoder_decoder", False, "is_encoder_decoder = False"),
+        ("d_kv", None, "d_kv = None"),
+        ("num_layers", 3, "encoder.block.2.*is missing"),
+    ],
+)
+def test_what_cannot_be_read_is_named(field: str, value: Any, message: str, tmp_path: Path) -> None:
+    make_theirs("1.0").save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, field: value}))
+    with pytest.raises(ImportingError, match=message):
+        read_folder(tmp_path)
+
+
+def test_a_gate_that_transformers_has_not_is_not_exported(tmp_path: Path) -> None:
+    model = T5(T5Config(vocabulary=V, gated=True, activation="gelu"))
+    with pytest.raises(ExportError, match="gelu_tanh"):
+        write_folder(Pretrained("t5", model), tmp_path)
 
 
 # Plain formulas, one sentence, one head and one pair of places at a time.

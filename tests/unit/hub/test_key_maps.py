@@ -8,7 +8,8 @@ import torch
 from glassformer.hub.huggingface.keys import CHANGES, Line, to_ours, to_theirs
 from glassformer.nn.positions import rotate
 
-COUNTS = {"i": 3, "e": 5, "head_width": 6, "q_rows": 12, "kv_rows": 6, "channels": 3, "patch": 2}
+COUNTS = {"i": 3, "e": 5, "head_width": 6, "q_rows": 12, "kv_rows": 6, "channels": 3}
+COUNTS |= {"patch_height": 2, "patch_width": 7}
 LINES = [
     Line("blocks.{i}.qkv", ("{p}h.{i}.q", "{p}h.{i}.k", "{p}h.{i}.v"), rows=("q_rows", "kv_rows", "kv_rows")),
     Line("blocks.{i}.kv", ("{p}h.{i}.k2", "{p}h.{i}.v2"), ("pairs", "same")),
@@ -60,7 +61,7 @@ def test_a_map_tells_their_shapes_without_numbers() -> None:
     assert shapes == {name: tensor.shape for name, tensor in theirs.items()}
 
 
-SHAPES = {"row": (1, 5), "vector": (1, 1, 5), "patches": (5, 3, 2, 2), "pairs": (12, 5)}
+SHAPES = {"row": (1, 5), "vector": (1, 1, 5), "patches": (5, 3, 2, 7), "pairs": (12, 5)}
 
 
 @pytest.mark.parametrize("how", CHANGES)

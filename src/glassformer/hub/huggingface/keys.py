@@ -43,12 +43,12 @@ def halves(x: Tensor, counts: Counts) -> Tensor:
 
 
 def patch_rows(x: Tensor, _: Counts) -> Tensor:
-    """A convolution whose steps are as large as itself (D, C, p, p) -> the matrix (D, C*p*p) that it is."""
+    """A convolution whose steps are as large as itself (D, C, h, w) -> the matrix (D, C*h*w) that it is."""
     return x.flatten(1)
 
 
 def patch_squares(x: Tensor, counts: Counts) -> Tensor:
-    return x.unflatten(1, (counts["channels"], counts["patch"], counts["patch"]))
+    return x.unflatten(1, (counts["channels"], counts["patch_height"], counts["patch_width"]))
 
 
 CHANGES: dict[str, Change] = {

@@ -14,6 +14,19 @@ from glassformer.hub.huggingface.layout import Layout
 
 LAYOUTS: dict[str, str] = {  # model_type: file in this folder
     "marian": "marian",
+    "pegasus": "pegasus",
+    "bert": "bert",
+    "roberta": "roberta",
+    "roformer": "roformer",
+    "gpt2": "gpt2",
+    "llama": "llama",
+    "mistral": "llama",
+    "qwen2": "llama",
+    "mixtral": "mixtral",
+    "t5": "t5",
+    "mt5": "t5",
+    "vit": "vit",
+    "vision-encoder-decoder": "vision_encoder_decoder",
 }
 
 
