@@ -259,7 +259,10 @@ class Tokenizer:
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
         _check_text(text)
-        encoding = self._inner.encode(text, add_special_tokens=False)
+        try:
+            encoding = self._inner.encode(text, add_special_tokens=False)
+        except Exception as error:  # the library raises bare Exception
+            _fail(f"the text cannot be encoded ({error}); this vocabulary has no token for unknown words", error)
         if self._special_ids.isdisjoint(encoding.ids):
             return encoding
         return self._text_only.encode(text, add_special_tokens=False)

@@ -14,27 +14,18 @@ import numpy as np
 
 from glassformer.data.batches import Index
 from glassformer.decode import Best, Sample
-from glassformer.decode.rules import AtLeast, NoRepeat, Prefix, RepetitionPenalty, Unsaid
+from glassformer.decode.rules import AtLeast, Prefix
 from glassformer.decode.search import Chooser, Rule
 from glassformer.decode.settings import DecodeSettings
 from glassformer.decode.terms import BestWithTerms, Term, tokens_of
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.guard import CAREFUL_BEAM, CAREFUL_NO_REPEAT, CAREFUL_RATIO
+from glassformer.tasks.asking import Lots, rules_of_speech
 from glassformer.tasks.translation.glossary import Glossary
 from glassformer.tasks.translation.placeholders import is_tag, placeholders
 from glassformer.tasks.translation.spelling import Speller
 
 WIDEST_FOR_TERMS = 20
-
-
-@dataclass(frozen=True)
-class Lots:
-    """Sampling."""
-
-    seed: int = 0
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -175,17 +166,11 @@ def rules_for(request: Request, batch: Sentences, prefix: Sequence[int], speller
     settings, ban = request.settings, request.wishes.ban
     if settings.min_ratio > 0:
         yield AtLeast(np.ceil((batch.lengths - 1) * settings.min_ratio).astype(np.int64), speller.eos)
-    if settings.no_repeat:
-        yield NoRepeat(settings.no_repeat)
-    if settings.repetition_penalty != 1:
-        yield RepetitionPenalty(settings.repetition_penalty)
-    if ban:
-        words = {spelled for word in ban for spelled in spellings(speller.tokenizer.normalize(word.strip()))}
-        yield Unsaid(sorted(words), speller.tokenizer.surfaces)
+    yield from rules_of_speech(
+        speller.tokenizer,
+        no_repeat=settings.no_repeat,
+        repetition_penalty=settings.repetition_penalty,
+        ban=ban,
+    )
     if prefix:
         yield Prefix([prefix] * len(batch.rows))
-
-
-def spellings(word: str) -> list[bytes]:
-    """With and without a capital."""
-    return [one.encode() for one in (word, word[:1].upper() + word[1:], word[:1].lower() + word[1:])]
