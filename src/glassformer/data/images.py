@@ -1,0 +1,118 @@
+"""Images made ready for a model: its number of channels, its size, its scale of values.
+
+Shapes: C channels; images are (height, width, C) bytes before, (C, height, width) numbers after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from glassformer.data.readers.images import Picture
+from glassformer.errors import DataError
+
+LUMA = np.array([299, 587, 114])  # of red, green and blue in what the eye takes for grey (ITU-R BT.601), in thousandths
+MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubic"}
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done to an image, in this order; what is None is left out."""
+
+    channels: int
+    size: tuple[int, int] | None = None  # height and width that it is resized to
+    shortest: int | None = None  # or: what its shorter side is resized to
+    resample: str = "bilinear"
+    crop: tuple[int, int] | None = None  # height and width of the middle that is kept
+    rescale: float = 1.0
+    mean: tuple[float, ...] = (0.0,)  # of each channel: subtracted, ...
+    std: tuple[float, ...] = (1.0,)  # ... then divided by
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any] | None, *, size: tuple[int, int], channels: int) -> Preparation:
+        """As a model's folder tells; where it tells nothing, as ViTs usually have it: its own size, -1 to 1."""
+        if not told:
+            return cls(channels, size, rescale=1 / 255, mean=(0.5,), std=(0.5,))
+        pair = lambda *names: tuple(told[name] for name in names) if names[0] in told else None  # noqa: E731
+        return cls(
+            channels,
+            size=pair("height", "width"),
+            shortest=told.get("shortest"),
+            resample=told.get("resample", "bilinear"),
+            crop=pair("crop_height", "crop_width"),
+            rescale=told.get("rescale", 1.0),
+            mean=tuple(told.get("mean", (0.0,))),
+            std=tuple(told.get("std", (1.0,))),
+        )
+
+    def __call__(self, picture: Picture) -> Tensor:
+        """(height, width, C) -> (C, height, width)"""
+        image = torch.from_numpy(np.ascontiguousarray(recoloured(picture, self.channels))).permute(2, 0, 1)
+        image = self.resized(image)
+        if self.crop is not None:
+            image = middle(image, self.crop)
+        mean, std = (torch.tensor(values, dtype=torch.float32).view(-1, 1, 1) for values in (self.mean, self.std))
+        if self.channels % len(self.mean) or self.channels % len(self.std):
+            raise DataError(
+                f"The folder tells mean and deviation of {len(self.mean)} channels; this model reads {self.channels}."
+            )
+        return (image.float() * self.rescale - mean) / std
+
+    def resized(self, image: Tensor) -> Tensor:
+        height, width = image.shape[1:]
+        size = self.size
+        if self.shortest is not None:
+            short, long = sorted((height, width))
+            other = max(1, int(self.shortest * long / short))
+            size = (self.shortest, other) if height <= width else (other, self.shortest)
+        if size is None or size == (height, width):
+            return image
+        smooth = self.resample != "nearest"
+        options = {"align_corners": False, "antialias": True} if smooth else {}
+        return F.interpolate(image[None], size=size, mode=MODES[self.resample], **options)[0]
+
+
+def recoloured(picture: Picture, channels: int) -> Picture:
+    """With as many channels as are wanted: grey is all colours alike, colours are grey by their brightness."""
+    if picture.ndim != 3 or picture.shape[2] not in (1, 3, 4, channels) or 0 in picture.shape:
+        raise DataError(f"An image has shape {picture.shape}; needed is (height, width, channels).")
+    own = picture.shape[2]
+    if own == channels:
+        return picture
+    colours = (
+        picture[:, :, :3] if own in (3, 4) else np.repeat(picture, 3, axis=2)
+    )  # how solid a pixel is does not count
+    if channels == 3:
+        return colours
+    if channels == 1:
+        return ((colours.astype(np.int64) @ LUMA + 500) // 1000).astype(np.uint8)[:, :, None]
+    raise DataError(f"An image has {own} channels; this model reads {channels}.")
+
+
+def middle(image: Tensor, size: tuple[int, int]) -> Tensor:
+    """The middle (C, *size) of an image; where it is smaller, black around it."""
+    for axis, wanted in enumerate(size, start=1):
+        missing = wanted - image.size(axis)
+        if missing > 0:
+            before = missing // 2
+            pads = [0, 0, before, missing - before] if axis == 1 else [before, missing - before]
+            image = F.pad(image, pads)
+        image = image.narrow(axis, (image.size(axis) - wanted) // 2, wanted)
+    return image
+
+
+def batches_of(images: Sequence[Tensor], count: int) -> Iterator[tuple[list[int], Tensor]]:
+    """Images of one size together, so many at a time: their places, and (B, C, height, width)."""
+    sizes: dict[tuple[int, ...], list[int]] = {}
+    for place, image in enumerate(images):
+        sizes.setdefault(tuple(image.shape), []).append(place)
+    for places in sizes.values():
+        for start in range(0, len(places), count):
+            part = places[start : start + count]
+            yield part, torch.stack([images[place] for place in part])

@@ -1,0 +1,183 @@
+"""Images from files, as arrays of bytes (height, width, channels).
+
+NumPy's .npy, the PNM family (.pbm, .pgm, .ppm) and IDX (MNIST) are read here, packed ones too; for all others Pillow is
+asked, if it is installed. Some files hold many images: `digits.idx:7` is one of them, `digits.idx:0-99` some.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassformer.data.readers.opening import blocks_of, check_file, shown
+from glassformer.errors import DataError
+
+Picture = NDArray[np.uint8]  # (height, width, channels)
+
+NPY, IDX = b"\x93NUMPY", b"\x00\x00\x08"
+PNM = re.compile(rb"P[1-6]\s")
+PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after comments, if there are any
+CHOICE = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
+CHANNELS = (1, 3, 4)
+
+
+@dataclass(frozen=True)
+class NamedPicture:
+    """An image, and what to call it."""
+
+    name: str
+    pixels: Picture
+
+
+def read_pictures(name: str) -> Iterator[NamedPicture]:
+    """The images of a file, or those of them that the name chooses."""
+    path, chosen = Path(name), None
+    if not path.exists() and (match := CHOICE.fullmatch(name)):
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        path, chosen = Path(match["file"]), range(first, last + 1)
+        if not chosen:
+            raise DataError(f"{name}: {first}-{last} runs backwards. Write {last}-{first}.")
+    found = pictures_of(path)
+    if chosen is not None and chosen.stop > len(found):
+        raise DataError(f"{name}: {shown(path)} has {len(found):,} images, numbered from 0.")
+    if len(found) == 1:
+        yield NamedPicture(shown(path), found[0])
+        return
+    for number in range(len(found)) if chosen is None else chosen:
+        yield NamedPicture(f"{shown(path)}:{number}", found[number])
+
+
+def pictures_of(path: Path) -> list[Picture]:
+    """All images of a file."""
+    check_file(path)
+    with path.open("rb") as file:
+        head = file.read(16)
+    if foreign(head):
+        return [by_pillow(path)]
+    content = b"".join(blocks_of(path))
+    if content.startswith(NPY):
+        return from_npy(content, path)
+    if content.startswith(IDX):
+        return from_idx(content, path)
+    if PNM.match(content):
+        return [from_pnm(content, path)]
+    return [by_pillow(path)]
+
+
+def foreign(head: bytes) -> bool:
+    """Files that are certainly Pillow's: JPEG, PNG, GIF, WebP, BMP, TIFF."""
+    return head.startswith((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*"))
+
+
+# NumPy
+
+
+def from_npy(content: bytes, path: Path) -> list[Picture]:
+    """One image (height, width) or (height, width, channels), or many (n, height, width, channels)."""
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except ValueError as error:
+        raise DataError(f"{shown(path)}: not an array that can be read ({error}).") from None
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.ndim not in (3, 4) or array.shape[-1] not in CHANNELS or 0 in array.shape:
+        raise DataError(
+            f"{shown(path)}: an array of shape {array.shape}. Images are (height, width), (height, width, channels) or "
+            "many of them (n, height, width, channels), with 1, 3 or 4 channels."
+        )
+    pixels = as_bytes(array, path)
+    return list(pixels) if pixels.ndim == 4 else [pixels]
+
+
+def as_bytes(array: NDArray[np.generic], path: Path) -> Picture:
+    """Whole numbers from 0 to 255 as they are; numbers with a point from 0 to 1, where 1 is white."""
+    values = array.astype(np.float64) if array.dtype.kind in "uif" else np.full(1, np.nan)
+    most = 1.0 if array.dtype.kind == "f" else 255.0
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > most:
+        raise DataError(
+            f"{shown(path)}: an array of {array.dtype}. Pixels are whole numbers from 0 to 255, or from 0.0 to 1.0."
+        )
+    return np.rint(values * (255.0 / most)).astype(np.uint8)
+
+
+# IDX: two zeros, the type (8: bytes), how many axes; each axis as four bytes, the largest first; then the bytes.
+
+
+def from_idx(content: bytes, path: Path) -> list[Picture]:
+    axes = content[3]
+    if axes not in (3, 4) or len(content) < 4 + 4 * axes:
+        what = "labels, not images" if axes == 1 else f"an array of {axes} axes"
+        raise DataError(f"{shown(path)}: an IDX file with {what}. Images have 3 axes: how many, height, width.")
+    shape = [int.from_bytes(content[4 + 4 * i : 8 + 4 * i], "big") for i in range(axes)]
+    pixels = np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * axes)
+    if len(pixels) != math.prod(shape) or 0 in shape:
+        raise DataError(
+            f"{shown(path)}: {len(pixels):,} pixels, but it says it has {math.prod(shape):,}. Fetch the file again."
+        )
+    return list(pixels.reshape(shape) if axes == 4 else pixels.reshape(*shape, 1))
+
+
+# PNM: P1 to P3 are written in digits, P4 to P6 in bytes; bitmaps (1 is black), grey, colours.
+
+
+def from_pnm(content: bytes, path: Path) -> Picture:
+    kind = content[1] - ord("0")
+    bitmap, channels = kind in (1, 4), 3 if kind in (3, 6) else 1
+    match = re.match(rb"P\d" + PNM_NUMBER * (2 if bitmap else 3) + rb"(?:\s|$)", content)
+    numbers = [] if match is None else [int(number) for number in match.groups()]
+    if match is None or 0 in numbers or numbers[-1] >= 1 << 16:
+        raise DataError(f"{shown(path)}: begins like a PNM image, but width, height and largest value do not follow.")
+    width, height, largest = *numbers[:2], 1 if bitmap else numbers[2]
+    data, count = content[match.end() :], width * height * channels
+    values = pnm_digits(data, bitmap=bitmap) if kind < 4 else pnm_bytes(data, width, height, channels, largest, bitmap)
+    if len(values) < count or values[:count].max(initial=0) > largest:
+        good = f"{min(len(values), count):,} good pixels of {count:,}"
+        raise DataError(f"{shown(path)}: {good}. The file is not whole; fetch it again.")
+    scaled = np.rint(values[:count] * (255 / largest)).astype(np.uint8)
+    return (255 - scaled if bitmap else scaled).reshape(height, width, channels)
+
+
+def pnm_digits(data: bytes, *, bitmap: bool) -> NDArray[np.int64]:
+    plain = re.sub(rb"#[^\n]*", b"", data)
+    words = re.findall(rb"[01]" if bitmap else rb"\d+", plain)
+    return np.array([int(word) for word in words], dtype=np.int64)
+
+
+def pnm_bytes(data: bytes, width: int, height: int, channels: int, largest: int, bitmap: bool) -> NDArray[np.int64]:
+    if bitmap:  # eight pixels a byte, every row begins a new one
+        row = (width + 7) // 8
+        whole = np.frombuffer(data[: len(data) // row * row], dtype=np.uint8).reshape(-1, row)
+        return np.unpackbits(whole, axis=1)[:height, :width].ravel().astype(np.int64)
+    size = 1 if largest < 256 else 2
+    wanted = width * height * channels * size
+    return np.frombuffer(data[: min(len(data) // size * size, wanted)], dtype=f">u{size}").astype(np.int64)
+
+
+# Everything else
+
+
+def by_pillow(path: Path) -> Picture:
+    try:
+        from PIL import Image, ImageOps, UnidentifiedImageError
+    except ImportError:
+        raise DataError(
+            f"{shown(path)}: to read this kind of file Pillow is needed: pip install 'glassformer[images]'. Without it "
+            ".npy, .pgm, .ppm and IDX files can be read."
+        ) from None
+    try:
+        with Image.open(path) as image:
+            upright = ImageOps.exif_transpose(image)
+            kind = upright.mode if upright.mode in ("L", "RGB", "RGBA") else "RGB"
+            pixels = np.asarray(upright.convert(kind), dtype=np.uint8)
+    except UnidentifiedImageError:
+        raise DataError(f"{shown(path)}: not an image that can be read.") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"{shown(path)}: cannot be read as an image ({error}).") from None
+    return pixels if pixels.ndim == 3 else pixels[:, :, None]
