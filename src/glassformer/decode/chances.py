@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from glassformer.decode.rows import Floats, Ints
-from glassformer.nn.tape import best_of
+from glassformer.nn.tape import Best, best_of
 
 BLOCK = 128  # neighbours in the vocabulary whose largest value is looked for first
 LARGE = 1024  # a vocabulary of which it pays
@@ -43,6 +43,18 @@ class Chances:
         values, tokens = largest(self.allowed, n)
         own = values if self.ruled is None else self.log_probs.gather(1, tokens)
         return values.cpu().numpy(), tokens.cpu().numpy(), own.cpu().numpy()
+
+
+class Shortlist:
+    """Of each row only the most likely tokens are known: log-probabilities and ids, both (R, n)."""
+
+    def __init__(self, found: Best) -> None:
+        self.found = found
+
+    def best(self, n: int) -> tuple[Floats, Ints, Floats]:
+        """As above; no more than are known."""
+        values, tokens = self.found[0][:, :n], self.found[1][:, :n]
+        return values, tokens, values
 
 
 def largest(values: Tensor, n: int) -> tuple[Tensor, Tensor]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.decode.chances import Chances
+from glassformer.decode.chances import Chances, Shortlist
 from glassformer.decode.rows import DEAD, Choice, Floats, Ints, Rows
 
 
@@ -23,10 +24,14 @@ class Best:
 
     width: int
 
+    @property
+    def looks_at(self) -> int:
+        return self.width
+
     def left(self, count: int) -> Ints:
         return np.full(count, self.width)
 
-    def choose(self, chances: Chances, rows: Rows) -> Choice:
+    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
         values, tokens, own = chances.best(self.width)  # (R, n)
         if self.width == 1:
             return Choice(np.zeros_like(tokens), tokens, own.astype(np.float64), rows.scores + values)
@@ -59,11 +64,13 @@ class Sample:
     top_k: int = 0  # only the k likeliest tokens; 0: all
     top_p: float = 1.0  # only the likeliest tokens that together have this probability
     lots: dict[int, np.random.Generator] = field(default_factory=dict)
+    looks_at: ClassVar[int] = 0
 
     def left(self, count: int) -> Ints:
         return np.full(count, self.width)
 
-    def choose(self, chances: Chances, rows: Rows) -> Choice:
+    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
+        assert isinstance(chances, Chances)
         log_probs, allowed = chances.log_probs, chances.allowed
         count, before = rows.scores.shape
         parent = np.broadcast_to(

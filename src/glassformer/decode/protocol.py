@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from glassformer.nn.tape import Best
+
 Ranked = Callable[[float, int], float]  # log-probability and length -> what hypotheses are ranked by
 
 
@@ -26,6 +28,14 @@ class Generator(Protocol):
 
     def select(self, state: Any, rows: Tensor) -> Any:
         """The state whose row i is the old row rows[i]: reorders, drops or repeats hypotheses."""
+
+
+class Shortlisting(Generator, Protocol):
+    """A model that can also tell the most likely tokens alone, which is quicker than telling how likely all are."""
+
+    def step_to_best(self, ids: Tensor, state: Any, n: int) -> tuple[Best, Any] | None:
+        """The log-probabilities and ids of the n most likely next tokens of each row, most likely first, both (R, n),
+        and the next state; None where it cannot, and nothing has changed."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Greedy, beam search and sampling are choosers; what may or must be said is a rul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from glassformer.decode.chances import Chances
+from glassformer.decode.chances import Chances, Shortlist
 from glassformer.decode.protocol import Generator, Hypothesis, Ranked, mean_per_token
 from glassformer.decode.rows import DEAD, Choice, Ended, Ints, Rows
+from glassformer.nn.tape import Best
 
 
 class Chooser(Protocol):
@@ -27,10 +28,14 @@ class Chooser(Protocol):
     def width(self) -> int:
         """Hypotheses of a sentence that are followed to their end, at the most."""
 
-    def left(self, count: int) -> Ints:
-        """The same of each of `count` sentences."""
+    @property
+    def looks_at(self) -> int:
+        """How many of the most likely tokens of a row it asks for; 0: it must know of all."""
 
-    def choose(self, chances: Chances, rows: Rows) -> Choice:
+    def left(self, count: int) -> Ints:
+        """How many hypotheses to follow of each of `count` sentences."""
+
+    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
         """From what may come next."""
 
 
@@ -65,6 +70,11 @@ class Task:
     watcher: Watcher | None = None
 
     @cached_property
+    def shortlisting(self) -> Callable[[Tensor, Any, int], tuple[Best, Any] | None] | None:
+        """The model's quicker step, where it has one and nobody needs to know more."""
+        return None if self.rules or not self.chooser.looks_at else getattr(self.model, "step_to_best", None)
+
+    @cached_property
     def shortest(self) -> int:
         """Of the limits."""
         return int(self.limits.min()) if len(self.limits) else 0
@@ -93,8 +103,7 @@ def going_on(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
     if not going.all():
         state, rows, last = task.model.select(state, told(task, np.flatnonzero(going))), rows.keep(going), last[going]
     while len(last):  # R
-        logits, state, _ = task.model.step(told(task, last), state)
-        choice = task.chooser.choose(obeying(task.rules, Chances(logits), rows), rows)
+        choice, state = chosen(task, last, state, rows)
         if task.watcher is not None:
             task.watcher.on_choice(rows, choice)
         before, rows = rows, rows.grown(choice)
@@ -114,6 +123,15 @@ def going_on(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
             state = task.model.select(state, told(task, index))
         rows = rows if going.all() else rows.keep(going)
         last = rows.tokens[:, :, -1][rows.alive]
+
+
+def chosen(task: Task, last: Ints, state: Any, rows: Rows) -> tuple[Choice, Any]:
+    """How the rows go on after their last tokens, and the state that follows."""
+    ids = told(task, last)
+    if task.shortlisting is not None and (found := task.shortlisting(ids, state, task.chooser.looks_at)):
+        return task.chooser.choose(Shortlist(found[0]), rows), found[1]
+    logits, state, _ = task.model.step(ids, state)
+    return task.chooser.choose(obeying(task.rules, Chances(logits), rows), rows), state
 
 
 def uneventful(task: Task, rows: Rows, choice: Choice) -> bool:

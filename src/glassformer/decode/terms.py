@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.decode.chances import Chances
+from glassformer.decode.chances import Chances, Shortlist
 from glassformer.decode.choosers import Best
 from glassformer.decode.rows import DEAD, Choice, Floats, Ints, Rows, T
 
@@ -160,6 +160,7 @@ class BestWithTerms:
     begins: Ints  # (B,) how many tokens of each sentence are given: there the rules alone decide
     vocabulary: Vocabulary
     said: dict[int, list[Said]] = field(default_factory=dict)  # of each sentence's hypotheses
+    looks_at: ClassVar[int] = 0
 
     @property
     def width(self) -> int:
@@ -168,7 +169,8 @@ class BestWithTerms:
     def left(self, count: int) -> Ints:  # noqa: ARG002
         return self.widths.copy()
 
-    def choose(self, chances: Chances, rows: Rows) -> Choice:
+    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
+        assert isinstance(chances, Chances)
         choice = Best(self.width).choose(chances, rows)
         bound = [b for b, sentence in enumerate(rows.sentence) if self.terms[sentence] and rows.alive[b].any()]
         if not bound:

@@ -20,7 +20,19 @@ from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.native import kernels
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Panels, Stamp, Tape, empty, grown, looking, placed
+from glassformer.nn.tape import (
+    Best,
+    Op,
+    Panels,
+    Stamp,
+    Tape,
+    empty,
+    grown,
+    looking,
+    placed,
+    telling_all,
+    telling_best,
+)
 
 if TYPE_CHECKING:
     from glassformer.models.transformer import AddNorm, Decoder, DecoderBlock, Encoder, EncoderBlock, Transformer
@@ -216,6 +228,17 @@ class TapedDecoder:
 
     def run(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each hypothesis, ids (R,) -> logits (R, V). The caches move on."""
+        logits = telling_all(self.logits, ids.numel())
+        self.advance(ids, state)
+        return logits
+
+    def best(self, ids: Tensor, state: DecodingState, n: int) -> Best:
+        """The same, but only the n largest log-probabilities of each row, and their tokens: both (R, n)."""
+        found = telling_best(self.logits, ids.numel(), n)
+        self.advance(ids, state)
+        return found
+
+    def advance(self, ids: Tensor, state: DecodingState) -> None:
         if ids.dtype != torch.int64 or not ids.is_contiguous():
             ids = ids.to(torch.int64).contiguous()
         place = None if self.positions is None else self.positions.forward(1, start=state.length)
@@ -225,10 +248,7 @@ class TapedDecoder:
             self.memory, self.owners = weakref.ref(state.memories[0][0]), state.owners
             self.look_over(state)
         self.look_back(state, known=known and state.lineage is None)
-        logits = empty(ids.numel(), self.vocabulary)
-        self.logits.y = logits.data_ptr()
         self.work.tape.run(ids.numel())
-        return logits
 
     def look_over(self, state: DecodingState) -> None:
         """The source, whose sentences stay the same for many steps."""

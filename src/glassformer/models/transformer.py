@@ -37,6 +37,7 @@ from glassformer.nn.positions import (
     sinusoidal_halves,
 )
 from glassformer.nn.products import forget, product_by_rows
+from glassformer.nn.tape import Best
 from glassformer.nn.taps import Tap, WithTaps, listen
 
 # The paper's base and big (its table 3), and smaller ones that an ordinary CPU trains in minutes.
@@ -348,11 +349,8 @@ class Transformer(WithTaps):
     ) -> tuple[Tensor, DecodingState, Tensor | None]:
         """The last token of each row (R,) -> logits (R, V) of the next, the state that follows, and if wanted the
         cross-attention (R, N, H, S). `state` itself moves on."""
-        if ids.numel() != state.rows:
-            raise ValueError(f"got {ids.numel()} tokens for {state.rows} hypotheses")
-        taped = not want_attention and state.plain and self.tapes.usable(self)
-        state.leave(share=1 / 2 if taped else 1 / 8)  # tapes pass over them, whole batches of products do not
-        state.grow()
+        taped = not want_attention and self.taped(state)
+        self.make_room(ids, state, share=1 / 2 if taped else 1 / 8)
         if taped:
             logits, attention = self.tapes.decoder(self, len(ids)).run(ids, state), None
         else:
@@ -360,6 +358,27 @@ class Transformer(WithTaps):
             logits = product_by_rows(self.head, hidden)
         state.length += 1
         return logits, state, attention
+
+    def step_to_best(self, ids: Tensor, state: DecodingState, n: int) -> tuple[Best, DecodingState] | None:
+        """The same where only the n most likely tokens of each row are wanted: their log-probabilities and ids, both
+        (R, n). None where tapes cannot do it."""
+        if not self.taped(state):
+            return None
+        self.make_room(ids, state, share=1 / 2)
+        found = self.tapes.decoder(self, len(ids)).best(ids, state, n)
+        state.length += 1
+        return found, state
+
+    def taped(self, state: DecodingState) -> bool:
+        return state.plain and self.tapes.usable(self)
+
+    def make_room(self, ids: Tensor, state: DecodingState, *, share: float) -> None:
+        """For one more token of each row. Sentences that have ended leave when they are such a share of all: tapes
+        pass over them, whole batches of products do not."""
+        if ids.numel() != state.rows:
+            raise ValueError(f"got {ids.numel()} tokens for {state.rows} hypotheses")
+        state.leave(share=share)
+        state.grow()
 
     def select(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]."""

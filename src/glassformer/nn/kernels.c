@@ -36,12 +36,13 @@
 #define TILE 6            /* rows that are computed at a time: their sums fill the registers */
 #define CACHED 240        /* rows that all panels are multiplied with before the next */
 #define BLOCK 64          /* numbers of which the largest is looked at first */
+#define PORTION 16        /* panels of logits that are looked through while they are at hand */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float quarter __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-enum { EMBED, NORM, PRODUCT, APPEND, ATTEND };
+enum { EMBED, NORM, PRODUCT, APPEND, ATTEND, BEST };
 enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
 
 /* One operation: y = f(x), for each row. Which fields it needs, its function says. `tape.py` has the same list. */
@@ -60,6 +61,7 @@ typedef struct {
     int64_t heads, groups, head_width, slots, first_slot;
     int64_t together; /* rows of each sentence */
     const int64_t *owners, *places; /* of each row: its sentence, its slot among the new ones */
+    int64_t *found, wanted;         /* where the likeliest outputs of each row are told, and how many */
     double number;    /* the scale of an embedding or of scores; the eps of a norm */
 } Op;
 
@@ -357,6 +359,128 @@ static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
     }
 }
 
+/* The n largest numbers so far, largest first, the earlier of equals first. */
+typedef struct {
+    float *values;
+    int64_t *places;
+    int64_t n, count;
+} Largest;
+
+static inline void enter(Largest *list, float value, int64_t place) {
+    if (list->count == list->n && !(value > list->values[list->n - 1])) return;
+    int64_t at = list->count < list->n ? list->count++ : list->n - 1;
+    for (; at > 0 && value > list->values[at - 1]; at--) {
+        list->values[at] = list->values[at - 1], list->places[at] = list->places[at - 1];
+    }
+    list->values[at] = value, list->places[at] = place;
+}
+
+static inline float most_of(const float *numbers, int64_t size) {
+    vec most[2] = {all(-INFINITY), all(-INFINITY)};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= size; i += 2 * LANES) {
+        for (int j = 0; j < 2; j++) most[j] = larger(load(numbers + i + j * LANES), most[j]);
+    }
+    float found = largest_of(larger(most[0], most[1]));
+    for (; i < size; i++) found = numbers[i] > found ? numbers[i] : found;
+    return found;
+}
+
+/* Numbers whose places begin at `first`. */
+static void look_through(const float *numbers, int64_t size, int64_t first, Largest *list) {
+    for (int64_t start = 0; start < size; start += BLOCK) {
+        int64_t length = start + BLOCK < size ? BLOCK : size - start;
+        if (list->count == list->n && !(most_of(numbers + start, length) > list->values[list->n - 1])) continue;
+        for (int64_t i = start; i < start + length; i++) enter(list, numbers[i], first + i);
+    }
+}
+
+/* The sum of e^(x - most), where most is the largest x */
+static float sum_of_powers(const float *numbers, int64_t size, float most) {
+    vec sums[4] = {all(0), all(0), all(0), all(0)};
+    int64_t i = 0;
+    for (; i + 4 * LANES <= size; i += 4 * LANES) {
+        for (int j = 0; j < 4; j++) sums[j] += exponential(load(numbers + i + j * LANES) - most);
+    }
+    float sum = sum_of(sums[0] + sums[1] + (sums[2] + sums[3]));
+    for (; i < size; i++) sum += expf(numbers[i] - most);
+    return sum;
+}
+
+/* What threads find of the likeliest outputs, until it is put together. */
+typedef struct {
+    float *outputs;      /* (threads, CACHED, PORTION * PANEL) */
+    float *most, *sums;  /* (rows, portions): the largest output, and the sum of e^(x - that) */
+    float *values;       /* (threads, rows, n) */
+    int64_t *places;     /* the same */
+    int64_t *counts;     /* (threads, rows) */
+} Finds;
+
+static inline int64_t portions_of(const Op *op) {
+    return (op->outputs + PORTION * PANEL - 1) / (PORTION * PANEL);
+}
+
+static Largest list_of(const Op *op, const Finds *finds, int64_t rows, int thread, int64_t r) {
+    int64_t at = thread * rows + r;
+    return (Largest){finds->values + at * op->wanted, finds->places + at * op->wanted, op->wanted, finds->counts[at]};
+}
+
+/* A portion's outputs of some rows, and what is likely among them. How they are summed up depends neither on the
+   threads nor on the other rows. */
+static void portion_best(
+    const Op *op, int64_t rows, int me, int64_t begin, int64_t count, int64_t portion, const Finds *finds) {
+    const int64_t step = PORTION * PANEL, base = portion * step;
+    int64_t size = op->outputs - base < step ? op->outputs - base : step;
+    Op part = *op;
+    part.x += begin * op->x_step, part.bias += base, part.outputs = size;
+    part.y = finds->outputs + me * CACHED * step, part.y_step = step, part.plus = 0;
+    const Op fixed = part;
+    for (int64_t first = 0; first < size; first += PANEL) {
+        panel_product(&fixed, 0, count, op->weight + (base + first) * op->inputs, first);
+    }
+    for (int64_t r = begin; r < begin + count; r++) {
+        const float *outputs = part.y + (r - begin) * step;
+        int64_t at = r * portions_of(op) + portion;
+        Largest list = list_of(op, finds, rows, me, r);
+        finds->most[at] = most_of(outputs, size);
+        finds->sums[at] = sum_of_powers(outputs, size, finds->most[at]);
+        look_through(outputs, size, base, &list);
+        finds->counts[me * rows + r] = list.count;
+    }
+}
+
+static void find_best(const Op *op, int64_t rows, int me, int threads, const Finds *finds) {
+    Part own = share(portions_of(op), me, threads);
+    for (int64_t r = 0; r < rows; r++) finds->counts[me * rows + r] = 0;
+    for (int64_t begin = 0; begin < rows; begin += CACHED) {
+        int64_t count = begin + CACHED < rows ? CACHED : rows - begin;
+        for (int64_t p = own.begin; p < own.end; p++) portion_best(op, rows, me, begin, count, p, finds);
+    }
+}
+
+/* log of the sum of e^x over all outputs of a row */
+static float log_of_all(const Op *op, int64_t r, const Finds *finds) {
+    int64_t portions = portions_of(op);
+    const float *most = finds->most + r * portions, *sums = finds->sums + r * portions;
+    float top = most_of(most, portions), sum = 0;
+    for (int64_t p = 0; p < portions; p++) sum += sums[p] * expf(most[p] - top);
+    return top + logf(sum);
+}
+
+/* y = the n largest log-probabilities of each row, `found` their places */
+static void gather_best(const Op *op, int64_t rows, int me, int threads, const Finds *finds) {
+    Part own = share(rows, me, threads);
+    for (int64_t r = own.begin; r < own.end; r++) {
+        Largest list = {op->y + r * op->wanted, op->found + r * op->wanted, op->wanted, 0};
+        for (int t = 0; t < threads; t++) {
+            Largest part = list_of(op, finds, rows, t, r);
+            for (int64_t i = 0; i < part.count; i++) enter(&list, part.values[i], part.places[i]);
+        }
+        float rest = log_of_all(op, r, finds);
+        for (int64_t i = 0; i < list.count; i++) list.values[i] -= rest;
+    }
+}
+
 int64_t panel_width(void) { return PANEL; }
 
 int64_t op_size(void) { return sizeof(Op); }
@@ -426,22 +550,51 @@ static int all_in_table(const Op *ops, int64_t count, int64_t rows) {
     return 1;
 }
 
+/* Memory that a run needs besides; of each thread, and of all. */
+typedef struct {
+    int64_t slots;
+    float *shares;
+    int64_t *offsets;
+    Finds finds;
+} Desk;
+
+static int laid_out(Desk *desk, const Op *ops, int64_t count, int64_t rows, int64_t threads) {
+    desk->slots = most_slots(ops, count) + LANES;
+    desk->shares = malloc(2 * threads * desk->slots * sizeof(float));
+    desk->offsets = malloc(threads * desk->slots * sizeof(int64_t));
+    if (!desk->shares || !desk->offsets) return 0;
+    const Op *last = ops + count - 1;
+    if (!count || last->kind != BEST) return 1;
+    int64_t outputs = threads * CACHED * PORTION * PANEL, portions = rows * portions_of(last);
+    int64_t listed = threads * rows * last->wanted;
+    float *numbers = malloc((outputs + 2 * portions + listed) * sizeof(float));
+    int64_t *wholes = malloc((listed + threads * rows) * sizeof(int64_t));
+    desk->finds = (Finds){numbers, numbers + outputs, numbers + outputs + portions, numbers + outputs + 2 * portions,
+                          wholes, wholes + listed};
+    return numbers && wholes;
+}
+
+static void cleared(Desk *desk) {
+    free(desk->shares);
+    free(desk->offsets);
+    free(desk->finds.outputs);
+    free(desk->finds.places);
+}
+
 /* All operations, one after the other, on the first `rows` rows. 1: there is no room for it; 2: there is no such id. */
 int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
     Barrier barrier = {0, 0, 0};
+    Desk desk = {0};
     if (!all_in_table(ops, count, rows)) return 2;
-    int64_t slots = most_slots(ops, count) + LANES;
-    float *shares = malloc(2 * threads * slots * sizeof(float));
-    int64_t *offsets = malloc(threads * slots * sizeof(int64_t));
-    if (!shares || !offsets) {
-        free(shares);
-        free(offsets);
+    if (!laid_out(&desk, ops, count, rows, threads)) {
+        cleared(&desk);
         return 1;
     }
 #pragma omp parallel num_threads((int)threads)
     {
         int me = omp_get_thread_num(), team = omp_get_num_threads();
-        Seen seen = {shares + 2 * me * slots, shares + (2 * me + 1) * slots, offsets + me * slots, 0};
+        float *own = desk.shares + 2 * me * desk.slots;
+        Seen seen = {own, own + desk.slots, desk.offsets + me * desk.slots, 0};
         for (int64_t i = 0; i < count; i++) {
             switch (ops[i].kind) {
                 case EMBED: embed(ops + i, rows, me, team); break;
@@ -449,55 +602,26 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
                 case PRODUCT: product(ops + i, rows, me, team); break;
                 case APPEND: append(ops + i, rows, me, team); break;
                 case ATTEND: attend(ops + i, rows, me, team, seen); break;
+                case BEST:
+                    find_best(ops + i, rows, me, team, &desk.finds);
+                    wait_for_all(&barrier, team);
+                    gather_best(ops + i, rows, me, team, &desk.finds);
+                    break;
             }
             wait_for_all(&barrier, team);
         }
     }
-    free(shares);
-    free(offsets);
+    cleared(&desk);
     return 0;
-}
-
-/* The n largest of `size` numbers, largest first, the earlier of equals first. */
-static void largest(const float *numbers, int64_t size, int64_t n, float *values, int64_t *places) {
-    int64_t found = 0;
-    for (int64_t i = 0; i < n; i++) values[i] = -INFINITY, places[i] = i;
-    for (int64_t start = 0; start < size; start += BLOCK) {
-        int64_t end = start + BLOCK < size ? start + BLOCK : size;
-        if (end == start + BLOCK && found == n) {
-            vec most = load(numbers + start);
-            for (int64_t i = start + LANES; i < end; i += LANES) most = larger(load(numbers + i), most);
-            if (!(largest_of(most) > values[n - 1])) continue;
-        }
-        for (int64_t i = start; i < end; i++) {
-            if (found == n && !(numbers[i] > values[n - 1])) continue;
-            int64_t at = found < n ? found++ : n - 1;
-            for (; at > 0 && numbers[i] > values[at - 1]; at--) {
-                values[at] = values[at - 1], places[at] = places[at - 1];
-            }
-            values[at] = numbers[i], places[at] = i;
-        }
-    }
-}
-
-/* log of the sum of e^(x - most), where most is the largest x */
-static float log_sum(const float *numbers, int64_t size, float most) {
-    vec sums[4] = {all(0), all(0), all(0), all(0)};
-    int64_t i = 0;
-    for (; i + 4 * LANES <= size; i += 4 * LANES) {
-        for (int j = 0; j < 4; j++) sums[j] += exponential(load(numbers + i + j * LANES) - most);
-    }
-    float sum = sum_of(sums[0] + sums[1] + (sums[2] + sums[3]));
-    for (; i < size; i++) sum += expf(numbers[i] - most);
-    return logf(sum);
 }
 
 /* Of each row of logits (rows, size) the n largest log-probabilities (rows, n), and their places. */
 void best(const float *logits, int64_t rows, int64_t size, int64_t n, float *values, int64_t *places, int64_t threads) {
 #pragma omp parallel for num_threads((int)threads) schedule(static) if (rows > 1)
     for (int64_t r = 0; r < rows; r++) {
-        largest(logits + r * size, size, n, values + r * n, places + r * n);
-        float most = values[r * n], rest = log_sum(logits + r * size, size, most);
-        for (int64_t i = 0; i < n; i++) values[r * n + i] -= most + rest;
+        Largest list = {values + r * n, places + r * n, n, 0};
+        look_through(logits + r * size, size, 0, &list);
+        float most = list.values[0], rest = logf(sum_of_powers(logits + r * size, size, most));
+        for (int64_t i = 0; i < n; i++) list.values[i] -= most + rest;
     }
 }

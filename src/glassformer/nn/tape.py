@@ -23,19 +23,21 @@ from glassformer.nn.norms import LayerNorm
 from glassformer.nn.pages import Pages
 from glassformer.nn.products import Layer
 
-EMBED, NORM, PRODUCT, APPEND, ATTEND = range(5)
+Best = tuple[NDArray[Any], NDArray[np.int64]]  # the largest of each row, largest first, and their places: (R, n)
+
+EMBED, NORM, PRODUCT, APPEND, ATTEND, BEST = range(6)
 NO_SUCH_ID = 2
 WORTH_SHARING = 2_000_000  # multiplications; fewer are done before another thread has begun
 NUMBERS = {ACTIVATIONS[name]: number for number, name in enumerate(("relu", "silu", "gelu", "gelu_tanh"), start=1)}
 POINTERS = {
     *("x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"),
-    *("owners", "places"),
+    *("owners", "places", "found"),
 }
 FIELDS = (
     *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "plus", "inputs", "outputs", "ids"),
     *("keys", "values", "mask", "new_keys", "new_values", "sentence_step", "head_step", "slot_step"),
     *("mask_sentence_step", "mask_row_step", "heads", "groups", "head_width", "slots", "first_slot", "together"),
-    *("owners", "places"),
+    *("owners", "places", "found", "wanted"),
 )
 
 
@@ -234,7 +236,23 @@ class Panels:
         return panels, biases
 
 
-def best_of(logits: Tensor, n: int) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+def telling_all(op: Op, rows: int) -> Tensor:
+    """A product, the last of a tape, that is to give all its outputs: where they will stand, (rows, N)."""
+    outputs = empty(rows, op.outputs)
+    op.kind, op.y = PRODUCT, outputs.data_ptr()
+    return outputs
+
+
+def telling_best(op: Op, rows: int, n: int) -> Best:
+    """The same product, of which only the n largest log-probabilities of each row are wanted, no more than it has, and
+    their places: both (rows, n). The others are never written down together."""
+    n = min(n, op.outputs)
+    values, places = np.empty((rows, n), np.float32), np.empty((rows, n), np.int64)
+    op.kind, op.y, op.found, op.wanted = BEST, values.ctypes.data, places.ctypes.data, n
+    return values, places
+
+
+def best_of(logits: Tensor, n: int) -> Best | None:
     """The n largest log-probabilities of each row (R, V), largest first, and their places: both (R, n).
 
     None where kernels.c cannot: then it is for torch.

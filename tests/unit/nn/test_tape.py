@@ -17,7 +17,7 @@ from glassformer.nn import native
 from glassformer.nn.attention import attend
 from glassformer.nn.feed_forward import ACTIVATIONS
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Panels, Tape, best_of, grown, looking, placed
+from glassformer.nn.tape import Op, Panels, Tape, best_of, grown, looking, placed, telling_best
 
 needs_kernels = pytest.mark.skipif(native.kernels() is None, reason="there is no C compiler with OpenMP here")
 
@@ -285,3 +285,47 @@ def test_without_a_safe_place_each_process_compiles(
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     assert native.kernels.__wrapped__() is not None
     assert not list(tmp_path.rglob("*.so"))
+
+
+@needs_kernels
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("rows", "size", "n"), [(1, 1, 1), (3, 7, 9), (5, 256, 2), (7, 257, 5), (241, 1031, 3)])
+def test_the_best_outputs_of_a_product_without_the_others(rows: int, size: int, n: int, threads: int) -> None:
+    layer, x = nn.Linear(11, size), 3 * torch.randn(rows, 11)
+    tape = Tape(rows, room=1)
+    op = tape.product(layer, x, to=torch.empty(0, size))
+    values, places = telling_best(op, rows, n)
+    assert native.kernels().run(ctypes.addressof(tape.ops), 1, rows, threads) == 0  # type: ignore[union-attr]
+    expected = layer(x).log_softmax(dim=1).topk(min(n, size), dim=1)
+    torch.testing.assert_close(torch.from_numpy(values), expected.values, rtol=1e-5, atol=1e-5)
+    assert places.tolist() == expected.indices.tolist()
+
+
+@needs_kernels
+def test_best_outputs_have_the_same_bits_in_any_company_and_with_any_threads() -> None:
+    layer, x = nn.Linear(31, 1500), torch.randn(300, 31)
+    tape = Tape(300, room=1)
+    op = tape.product(layer, x, to=torch.empty(0, 1500))
+    found = []
+    for threads in (1, 2, 3):
+        values, _ = telling_best(op, 300, 4)
+        native.kernels().run(ctypes.addressof(tape.ops), 1, 300, threads)  # type: ignore[union-attr]
+        found.append(values)
+    op.x += 4 * 31 * 250
+    alone, _ = telling_best(op, 1, 4)
+    native.kernels().run(ctypes.addressof(tape.ops), 1, 1, 1)  # type: ignore[union-attr]
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
+    assert (alone[0] == found[0][250]).all()
+
+
+@needs_kernels
+def test_of_equal_outputs_the_first_are_the_best() -> None:
+    layer = nn.Linear(1, 700, bias=False)
+    with torch.no_grad():
+        layer.weight.zero_()
+    tape = Tape(1, room=1)
+    op = tape.product(layer, torch.ones(1, 1), to=torch.empty(0, 700))
+    _, places = telling_best(op, 1, 3)
+    tape.run(1)
+    assert places.tolist() == [[0, 1, 2]]
