@@ -179,8 +179,9 @@ class Bert(WithTaps):
 
     def rows(self, batch: TextBatch) -> Tensor:
         """The last hidden states of all tokens but the padding, one after another (R, D)."""
-        self.inputs.check_length(batch.ids.size(1))
-        if batch.ids.device.type == "cpu" and batch.segments is None and self.tapes.ready(self):
+        length = batch.ids.size(1)
+        self.inputs.check_length(length)
+        if batch.ids.device.type == "cpu" and batch.segments is None and self.tapes.ready(self, length=length):
             return self.tapes.run(self, batch.ids, batch.lengths)
         return real_rows(self.hidden(batch), batch.lengths)
 

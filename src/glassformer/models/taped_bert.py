@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from glassformer.models.bert import Bert, Block
 
 KEPT_ROWS = 4096
+LONGEST = 160  # tokens of a text; over longer ones torch's fused attention is quicker
 
 
 class BertTapes:
@@ -39,14 +40,14 @@ class BertTapes:
     def __reduce__(self) -> tuple[type[BertTapes], tuple[()]]:
         return BertTapes, ()
 
-    def ready(self, model: Bert) -> bool:
-        """Whether a tape may stand in for the model."""
+    def ready(self, model: Bert, *, length: int = 1) -> bool:
+        """Whether a tape may stand in for the model, and should: for texts up to this length."""
         now, known = Stamp.of(model.tensors()), getattr(self.own, "stamp", None)
         if known is None or not now.same_as(known):
             self.own.stamp, self.own.written = now, None
             self.own.possible = all(map(suits, now.tensors)) and kernels() is not None
         silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
-        return silent and self.own.possible
+        return silent and self.own.possible and length <= LONGEST
 
     def run(self, model: Bert, ids: Tensor, lengths: Tensor) -> Tensor:
         """ids (B, T) with padding at the end -> hidden states (R, D)."""
