@@ -228,3 +228,23 @@ def toml_literal(value: Any) -> str:
     if any("\ud800" <= sign <= "\udfff" for sign in str(value)):
         raise SettingsError(f"{value!r} is not text, since its bytes are not UTF-8: rename the file.")
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def tree_to_toml(tree: Mapping[str, Any]) -> str:
+    """A tree of plain values as TOML: single values before sections, None left out."""
+    return "\n".join(_tree_lines(tree, ())).strip() + "\n"
+
+
+def _tree_lines(tree: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[str]:
+    for name, value in tree.items():
+        if value is not None and not isinstance(value, Mapping):
+            yield f"{toml_key(name)} = {toml_literal(value)}"
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield f"\n[{'.'.join(toml_key(part) for part in (*place, name))}]"
+            yield from _tree_lines(value, (*place, name))
+
+
+def toml_key(name: str) -> str:
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else toml_literal(name)

@@ -23,6 +23,9 @@ EXPORT_EXAMPLES = """
 
   glassformer export runs/en-de --to ctranslate2 --out exported/en-de --sample test.en
       [dim]both engines translate these sentences; if they do not agree, nothing is exported[/dim]
+
+  glassformer export runs/en-de --to huggingface --out exported/en-de-hf
+      [dim]a folder that `transformers` reads: any run, and any model that was imported[/dim]
 """
 SCORE_EXAMPLES = """
 [bold]Examples[/bold]
@@ -32,7 +35,7 @@ SCORE_EXAMPLES = """
 
   glassformer score runs/en-de pairs.tsv --json | jq .log_probs
 """
-ENGINES = ("ctranslate2",)
+ENGINES = ("ctranslate2", "huggingface")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,17 +44,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def export(
-    run: Run,
-    out: Annotated[Path, typer.Option(help="A new folder for the exported translator.")],
-    to: Annotated[str, typer.Option(help="The engine: ctranslate2.")] = "ctranslate2",
+    run: Annotated[str, typer.Argument(help="A run folder, or a folder made by `glassformer import`.", metavar="RUN")],
+    out: Annotated[Path, typer.Option(help="A new folder for what is exported.")],
+    to: Annotated[str, typer.Option(help="ctranslate2 (translators) or huggingface.")] = "ctranslate2",
     sample: Annotated[
-        Path | None, typer.Option(help="A text file, one sentence a line, that both engines translate.")
+        Path | None, typer.Option(help="Of ctranslate2: a text file, one sentence a line, that both translate.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Export a translator to another engine, after checking that it says the same there."""
+    """Export a model for other programs, after checking that it does the same there."""
     if to not in ENGINES:
         raise SettingsError(f"--to {to}: not an engine that can be exported to. Allowed: {', '.join(ENGINES)}.")
+
+    if to == "huggingface":
+        if sample is not None:
+            raise SettingsError("--sample is for --to ctranslate2: here numbers are compared, not sentences.")
+        to_huggingface(run, out, as_json=json_)
+        return
 
     from glassformer.data.readers.texts import texts_of
     from glassformer.tasks.translation.exporting import COMPARED, export_translator
@@ -69,6 +78,23 @@ def export(
     typer.echo(f"  BLEU against each other  {found.bleu:.2f}   (beam 5)")
     typer.echo(f"  scores differ by at most {found.largest_difference:.1e}   (of the same translation)")
     typer.echo(f'More in {out / COMPARED}. Try:  glassformer translate {out} "..."')
+
+
+def to_huggingface(run: str, out: Path, *, as_json: bool) -> None:
+    from glassformer.tasks.exporting import COMPARED, export_to_huggingface
+    from glassformer.tasks.pretrained import load_pretrained
+
+    found = export_to_huggingface(load_pretrained(run), out)
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), "compared": [asdict(one) for one in found]}))
+        return
+    typer.echo(f"Exported to {out}. The same inputs were computed in other ways, to compare:")
+    for one in found:
+        differ = f"differ by at most {one.largest_difference:.1e} (allowed: {one.allowed:.1e})"
+        typer.echo(f"  {one.engine:<24} {one.numbers:,} numbers {differ}")
+    if len(found) == 1:
+        typer.echo("  transformers             is not installed, so it was not asked")
+    typer.echo(f"More in {out / COMPARED}.")
 
 
 def score(

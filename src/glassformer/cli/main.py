@@ -15,6 +15,7 @@ from glassformer.cli import (
     corpora,
     demo,
     exporting,
+    importing,
     learning,
     running,
     tokens,
@@ -55,6 +56,7 @@ training.add_to(app)
 corpora.add_to(app)
 translating.add_to(app)
 running.add_to(app)
+importing.add_to(app)
 exporting.add_to(app)
 comparing.add_to(app)
 learning.add_to(app)

@@ -96,6 +96,12 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, about: Mapping[str, 
     sync_folder(path.parent)
 
 
+def make_parents(path: Path) -> None:
+    """The folders that `path` is to stand in."""
+    with told_in_words(path, "Nothing was written"):
+        disk.make_folder(path.parent)
+
+
 def remove_folder(path: Path) -> None:
     """Takes a folder away; it loses its name first, so that no half of it is ever seen under it."""
     doomed = temporary_name(path)

@@ -15,6 +15,11 @@ def weights_of(module: nn.Module) -> dict[str, Tensor]:
     return {name: parameter.detach() for name, parameter in module.named_parameters()}
 
 
+def parameter_count(module: nn.Module) -> int:
+    """Of all weights, tied ones once."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor], *, origin: str) -> None:
     """Copies the weights in; a missing, unexpected or mis-shaped tensor is an error that names it."""
     own = dict(module.named_parameters())

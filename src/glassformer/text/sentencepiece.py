@@ -155,7 +155,7 @@ def tokenizer_of(model: SentencePieceModel, *, more: Sequence[str] = ()) -> toke
 
 
 def splitter_of(model: SentencePieceModel, pieces: Sequence[Piece]) -> Any:
-    """Cuts out what users have defined, and before words where no piece goes beyond one (which only makes it faster)."""
+    """Cuts out what users have defined; and before words where no piece goes beyond one, which is only faster."""
     wanted = sorted((piece.text for piece in pieces if piece.type == USER_DEFINED), key=len, reverse=True)
     cuts: list[Any] = []
     if wanted:

@@ -22,7 +22,7 @@ from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, with_frame
 from glassformer.text.sentencepiece import read_sentencepiece, tokenizer_of
 
-FAST = "tokenizer.json"
+FAST, TARGET = "tokenizer.json", "target"  # a folder for the second tokenizer: others have no place for it
 SENTENCEPIECE = ("spiece.model", "tokenizer.model", "sentencepiece.bpe.model")
 RENUMBERED = ("xlm-roberta", "camembert", "pegasus", "mbart")  # whose ids are not those of their SentencePiece file
 DEFAULTS = {  # what the special tokens are called where no file says
@@ -45,8 +45,9 @@ def read_tokenizers(folder: Path, theirs: Mapping[str, Any]) -> tuple[Tokenizer 
         return marian(folder)
     model_type = str(theirs.get("model_type"))
     family = FAMILIES.get(model_type, model_type)
-    if (folder / FAST).is_file():
-        return Tokenizer.load(folder / FAST), None  # it says all, also what stands around texts
+    if (folder / FAST).is_file():  # it says all, also what stands around texts
+        target = folder / TARGET / FAST
+        return Tokenizer.load(folder / FAST), Tokenizer.load(target) if target.is_file() else None
     if (folder / "vocab.txt").is_file():
         return bert(folder), None
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
@@ -196,7 +197,7 @@ def tokenizer_files(pretrained: Pretrained) -> dict[str, bytes]:
         return {}
     files = files_of(pretrained.tokenizer, pretrained)
     if pretrained.target is not None:
-        files |= {f"target/{name}": text for name, text in files_of(pretrained.target, pretrained).items()}
+        files |= {f"{TARGET}/{name}": text for name, text in files_of(pretrained.target, pretrained).items()}
     return files
 
 

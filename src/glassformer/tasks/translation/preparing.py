@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import nn
 
 from glassformer.data.batches import Pools, count_batches
 from glassformer.data.token_cache import TokenCache, build_cache, cache_folder, sweep
 from glassformer.errors import SettingsError
 from glassformer.models.transformer import Transformer
+from glassformer.store.weights import parameter_count
 from glassformer.tasks.translation.budget_rules import with_vocabulary
 from glassformer.tasks.translation.material import Material, read_material
 from glassformer.tasks.translation.recipe import TranslationRecipe
@@ -88,6 +88,8 @@ def make_tokenizers(
     """Trains one tokenizer on both sides, or one on each."""
     watcher.on_stage("Learning the vocabulary")
     text = recipe.text
+    if text.kind == "imported":
+        raise SettingsError("text.kind = 'imported' is that of a model made by others: go on from it with --from.")
     learn = partial(
         train_tokenizer,
         text.kind,
@@ -120,7 +122,8 @@ def encode(
         on_wait=lambda: watcher.on_stage("Another run is turning the same sentences into tokens; waiting for it"),
     )
     sweep(root)
-    pairs = TokenCache(folder, source_marks=marks_of(source), target_marks=marks_of(target))
+    marks = [marks_of(tokenizer, recipe.text.start) for tokenizer in (source, target)]
+    pairs = TokenCache(folder, source_marks=marks[0], target_marks=marks[1])
     tell_left_out(pairs.left_out, len(pairs), limit=f"data.max_tokens = {most}", watcher=watcher)
     return pairs
 
@@ -147,7 +150,9 @@ class Rehearsal:
         for part in (held, prepared.material.measured()):
             check_positions(self.translator, part)
         most = 10 * recipe.data.max_tokens
-        self.held_pairs = encode_held(held, prepared.source, prepared.target, most=most, watcher=watcher)
+        self.held_pairs = encode_held(
+            held, prepared.source, prepared.target, most=most, watcher=watcher, start=recipe.text.start
+        )
         self.sample = held.first(recipe.train.valid_sentences)
 
     @property
@@ -208,7 +213,3 @@ def give_first_vectors(model: Transformer, prepared: Prepared, watcher: Training
     turn_towards(model.encoder.inputs.embedding.weight, vectors[:first], seed=recipe.train.seed)
     if not shared:
         turn_towards(model.decoder.inputs.embedding.weight, vectors[first:], seed=recipe.train.seed)
-
-
-def parameter_count(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())

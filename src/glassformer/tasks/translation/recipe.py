@@ -63,4 +63,6 @@ def read_recipe(run: RunFolder) -> TranslationRecipe:
         tree = tomllib.loads(run.config_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RunError(f"{run.path / CONFIG}: damaged ({error}). Restore it from a copy.") from None
+    if kind := tree.get("kind"):
+        raise RunError(f"{run.path} holds a model of the kind {kind!r}, not a translator.")
     return validate(TranslationRecipe, tree, origin=str(run.path / CONFIG))

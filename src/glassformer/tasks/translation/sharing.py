@@ -54,7 +54,8 @@ def briefed(ranks: Ranks) -> Prepared | None:
     source, target = tokenizers[0], tokenizers[-1]
     share_cache(ranks, told["cache"])
     folder = cache_folder() / told["cache"]
-    pairs = TokenCache(folder, source_marks=marks_of(source), target_marks=marks_of(target))
+    marks = [marks_of(tokenizer, recipe.text.start) for tokenizer in (source, target)]
+    pairs = TokenCache(folder, source_marks=marks[0], target_marks=marks[1])
     return Prepared(recipe, material_of(told, len(pairs)), source, target, pairs, device, ranks)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from glassformer.data.batches import Batch, EncodedPairs, Index, Marks, Ragged, source_batch
 from glassformer.decode import DecodeSettings, Hypothesis, Task, search, steps
-from glassformer.decode.rows import Ended
+from glassformer.decode.rows import DEAD, Ended, Rows
 from glassformer.decode.tree import Tree
 from glassformer.errors import DataError, RunError
 from glassformer.evaluate.guard import MARKS, what_is_wrong
@@ -67,8 +68,9 @@ class Translator:
     ) -> None:
         self.model = model
         self.source, self.target = source, target
-        self.source_marks, self.target_marks = marks_of(source), marks_of(target)
+        self.source_marks, self.target_marks = (marks_of(side, recipe.text.start) for side in (source, target))
         self.recipe = recipe
+        self.unsaid = unsaid(model, target, recipe.text.never)
         self.origin = origin  # where the weights come from, in words
         self.speller = Speller(target, eos=self.target_marks.eos)
 
@@ -212,7 +214,7 @@ class Translator:
             eos=marks.eos,
             device=self.device,
             chooser=chooser_for(request, batch, limits=limits, prefix=len(prefix), speller=speller),
-            rules=list(rules_for(request, batch, prefix, speller)),
+            rules=[*self.unsaid, *rules_for(request, batch, prefix, speller)],
             ranked=request.settings.ranked,
             n_best=request.n_best,
         )
@@ -307,22 +309,58 @@ class Translator:
         )
 
 
-def marks_of(tokenizer: Tokenizer) -> Marks:
-    """The framing tokens, which a translation model cannot do without."""
-    pad, bos, eos = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
+@dataclass(frozen=True)
+class Never:
+    """Tokens that are never said."""
+
+    tokens: tuple[int, ...]
+
+    def apply(self, allowed: Tensor, log_probs: Tensor, rows: Rows) -> None:  # noqa: ARG002
+        allowed[:, torch.tensor(self.tokens, device=allowed.device)] = DEAD
+
+
+def unsaid(model: Transformer, target: Tokenizer, never: Sequence[str]) -> list[Never]:
+    """Of models made by others: tokens that they do not say, and numbers that no token has."""
+    known = [number for number in map(target.id, never) if number is not None]
+    beyond = range(len(target), model.head.weight.size(0))
+    return [Never((*known, *beyond))] if known or beyond else []
+
+
+def marks_of(tokenizer: Tokenizer, start: str | None = None) -> Marks:
+    """The framing tokens, which a translation model cannot do without; `start` is what it begins from, if not bos."""
+    pad, eos = tokenizer.pad_id, tokenizer.eos_id
+    bos = tokenizer.bos_id if start is None else tokenizer.id(start)
     if pad is None or bos is None or eos is None:
         raise RunError("The tokenizer lacks a pad, bos or eos token; a translation model needs all three.")
     return Marks(pad=pad, bos=bos, eos=eos)
 
 
 def load(path: str | Path, *, device: str = "cpu") -> Translator:
-    """The model of a run folder, ready to translate. While training goes on: from its latest checkpoint."""
-    run, recipe = RunFolder(Path(path)), open_recipe(path)
+    """The model of a run folder, ready to translate. While training goes on: from its latest checkpoint.
+
+    A Hugging Face folder of a translator (MarianMT) is read as it is.
+    """
+    run = RunFolder(Path(path))
+    if not run.exists and (run.path / "config.json").is_file():
+        from glassformer.tasks.translation.imported import read_translator  # it needs this file
+
+        return read_translator(run.path, device=device)
+    recipe = open_recipe(path)
     source, target = load_tokenizers(run)
-    model = Transformer(recipe.model, source_vocabulary=len(source), target_vocabulary=len(target))
     weights, origin = run.weights()
+    sizes = vocabularies(weights, source, target)
+    model = Transformer(recipe.model, source_vocabulary=sizes[0], target_vocabulary=sizes[1])
     load_weights(model, weights, origin=str(path))
     return Translator(model.to(choose_device(device)).eval(), source, target, recipe, origin=origin)
+
+
+def vocabularies(weights: Mapping[str, Tensor], source: Tokenizer, target: Tokenizer) -> list[int]:
+    """How many tokens each side has: those of its tokenizer, and in models made by others sometimes some more."""
+    names = [f"{side}.inputs.embedding.weight" for side in ("encoder", "decoder")]
+    first = weights.get(names[0])
+    rows = [first, weights.get(names[1], first)]
+    sides = zip(rows, (source, target), strict=True)
+    return [len(tokenizer) if weight is None else max(len(tokenizer), len(weight)) for weight, tokenizer in sides]
 
 
 def open_recipe(path: str | Path) -> TranslationRecipe:

@@ -24,7 +24,13 @@ WATCHED = 6  # sentences whose translation can be read as it improves
 
 
 def encode_held(
-    held: Held, source: Tokenizer, target: Tokenizer, *, most: int, watcher: TrainingWatcher
+    held: Held,
+    source: Tokenizer,
+    target: Tokenizer,
+    *,
+    most: int,
+    watcher: TrainingWatcher,
+    start: str | None = None,
 ) -> EncodedPairs:
     """The sentences to validate with as ids, without pairs that have a side of no or more than `most` tokens."""
     rows = [
@@ -34,9 +40,8 @@ def encode_held(
     kept = [(s, t) for s, t in zip(*rows, strict=True) if s and t and max(len(s), len(t)) <= most]
     limit = f"10 x data.max_tokens = {most}"
     tell_left_out(len(held.sources) - len(kept), len(kept), limit=limit, watcher=watcher)
-    return EncodedPairs(
-        Ragged.of([s for s, _ in kept]), Ragged.of([t for _, t in kept]), marks_of(source), marks_of(target)
-    )
+    marks = [marks_of(tokenizer, start) for tokenizer in (source, target)]
+    return EncodedPairs(Ragged.of([s for s, _ in kept]), Ragged.of([t for _, t in kept]), *marks)
 
 
 def tell_left_out(left_out: int, kept: int, *, limit: str, watcher: TrainingWatcher) -> None:

@@ -6,6 +6,7 @@ the numbers of every vector are put in the other order, which changes nothing el
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from glassformer.errors import ExportError
 from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
-from glassformer.hub.huggingface.marks import GENERATION, optional_json
+from glassformer.hub.huggingface.marks import GENERATION, TOKENIZER, generation_fields, optional_json
 from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.registry import build, values_of
 from glassformer.models.transformer import TransformerConfig
@@ -71,8 +72,23 @@ def read_generation(folder: Path, theirs: Theirs) -> dict[str, Any]:
     generation = {**theirs, **optional_json(folder / GENERATION)}
     never = [ids[0] for ids in generation.get("bad_words_ids") or [] if len(ids) == 1]
     found = {"beam": generation.get("num_beams"), "alpha": generation.get("length_penalty"), "never": never}
+    about = optional_json(folder / TOKENIZER)
+    found["languages"] = [about[f"{side}_lang"] for side in ("source", "target") if about.get(f"{side}_lang")]
     found["max_length"] = theirs.get("max_position_embeddings")
     return {name: value for name, value in found.items() if value}
+
+
+def write_generation(pretrained: Pretrained) -> dict[str, bytes]:
+    """generation_config.json with all of it."""
+    extras, never = pretrained.extras, pretrained.extras.get("never", [])
+    content = {
+        **generation_fields(pretrained.marks),
+        "num_beams": extras.get("beam", 1),
+        "length_penalty": extras.get("alpha", 1.0),
+        "max_length": extras.get("max_length", POSITIONS),
+        **({"bad_words_ids": [[number] for number in never]} if never else {}),
+    }
+    return {GENERATION: (json.dumps(content, indent=2) + "\n").encode()}
 
 
 def from_config(pretrained: Pretrained) -> dict[str, Any]:
@@ -219,4 +235,5 @@ LAYOUT = Layout(
     ignored=("model.*.embed_positions.weight",),
     expressed=in_halves,
     read_extras=read_generation,
+    write_extras=write_generation,
 )

@@ -67,4 +67,5 @@ LAYOUT = Layout(
     ignored=("model.*.embed_positions.weight",),
     expressed=marian.in_halves,
     read_extras=marian.read_generation,
+    write_extras=marian.write_generation,
 )
