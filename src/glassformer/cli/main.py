@@ -14,10 +14,13 @@ from glassformer.cli import (
     comparing,
     corpora,
     demo,
+    embedding,
     exporting,
+    generating,
     importing,
     learning,
     running,
+    seeing,
     tokens,
     training,
     translating,
@@ -55,7 +58,10 @@ checking.add_to(app)
 training.add_to(app)
 corpora.add_to(app)
 translating.add_to(app)
+generating.add_to(app)
 running.add_to(app)
+seeing.add_to(app)
+embedding.add_to(app)
 importing.add_to(app)
 exporting.add_to(app)
 comparing.add_to(app)

@@ -53,7 +53,7 @@ class Preparation:
 
     def __call__(self, picture: Picture) -> Tensor:
         """(height, width, C) -> (C, height, width)"""
-        image = torch.from_numpy(np.ascontiguousarray(recoloured(picture, self.channels))).permute(2, 0, 1)
+        image = torch.from_numpy(np.array(recoloured(picture, self.channels))).permute(2, 0, 1)
         image = self.resized(image)
         if self.crop is not None:
             image = middle(image, self.crop)

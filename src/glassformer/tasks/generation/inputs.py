@@ -142,6 +142,8 @@ def check(row: Sequence[int], *, vocabulary: int, longest: int | None) -> None:
 def inputs_of(pretrained: Pretrained) -> Inputs:
     """By the kind of model."""
     model, marks, tokenizer = pretrained.model, pretrained.marks, pretrained.tokenizer
+    if pretrained.kind == "captioner":
+        raise ModelError("A captioner reads images, not texts. For those there is `glassformer caption`.")
     if not isinstance(model, DecoderOnly | EncoderDecoder | Transformer):
         raise ModelError(f"A {pretrained.kind} does not write texts. Those that do: gpt, llama, t5, transformer.")
     if tokenizer is None:
@@ -150,8 +152,13 @@ def inputs_of(pretrained: Pretrained) -> Inputs:
     vocabulary = model.head.weight.size(0)
     if isinstance(model, DecoderOnly):
         return GoneOnFrom(tokenizer, marks, vocabulary, config.max_length)
-    start = marks.start if marks.start is not None else marks.pad if marks.pad is not None else marks.bos
+    learned = getattr(config, "positions", None) == "learned"
+    return Answered(tokenizer, marks, vocabulary, start_of(marks), config.max_length if learned else None)
+
+
+def start_of(marks: SpecialIds) -> int:
+    """What an output begins from."""
+    start = next((mark for mark in (marks.start, marks.pad, marks.bos) if mark is not None), None)
     if start is None:
         raise ModelError("config.json names no token that outputs begin with (decoder_start_token_id).")
-    learned = getattr(config, "positions", None) == "learned"
-    return Answered(tokenizer, marks, vocabulary, start, config.max_length if learned else None)
+    return start

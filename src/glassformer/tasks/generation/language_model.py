@@ -22,7 +22,7 @@ from glassformer.models.decoder_only import DecoderOnly
 from glassformer.nn.taps import listen
 from glassformer.tasks.asking import Lots, rules_of_speech
 from glassformer.tasks.generation.asked import Asked
-from glassformer.tasks.generation.inputs import GoneOnFrom, TokenBatch, inputs_of
+from glassformer.tasks.generation.inputs import GoneOnFrom, Inputs, Rows, TokenBatch, inputs_of
 from glassformer.tasks.generation.rules import AfterTexts, Known, OneEnd, StopAfter
 from glassformer.text import Tokenizer
 from glassformer.text.unfolding import Unfolding, text_after
@@ -68,8 +68,8 @@ class Scored:
 class LanguageModel:
     """Writes texts with one model: decoders go on from a prompt, encoder-decoders answer a source."""
 
-    def __init__(self, pretrained: Pretrained) -> None:
-        self.inputs = inputs_of(pretrained)
+    def __init__(self, pretrained: Pretrained, *, inputs: Inputs | None = None) -> None:
+        self.inputs = inputs_of(pretrained) if inputs is None else inputs
         self.pretrained, self.model = pretrained, cast(Any, pretrained.model).eval()
         self.reader = cast(Tokenizer, pretrained.tokenizer)
         self.writer = pretrained.target or self.reader
@@ -118,9 +118,15 @@ class LanguageModel:
         """
         texts = [texts] if isinstance(texts, str) else texts
         rows = [self.read(text, i, len(texts)) for i, text in enumerate(texts)]
+        return self.continued(rows, asked, numbers=range(first_number, first_number + len(rows)), progress=progress)
+
+    def continued(
+        self, rows: Rows, asked: Asked, *, numbers: Sequence[int], progress: Callable[[int], None] | None = None
+    ) -> list[list[Continuation]]:
+        """The same of what has been read."""
         results: list[list[Continuation]] = [[] for _ in rows]
         for index in batches_of(rows, asked):
-            task = self.task([rows[i] for i in index], asked, numbers=[first_number + i for i in index])
+            task = self.task([rows[i] for i in index], asked, numbers=[numbers[i] for i in index])
             for i, found in zip(index, self.searched(task, progress), strict=True):
                 results[i] = [self.continuation(one, rows[i], asked) for one in found]
         return results
