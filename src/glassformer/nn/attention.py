@@ -165,7 +165,7 @@ class CrossAttention(nn.Module):
         scale: float | None = None,
     ) -> None:
         super().__init__()
-        self.head_width = head_width or width // heads
+        self.head_width = width // heads if head_width is None else head_width
         self.rows = 2 * [(kv_heads or heads) * self.head_width]
         self.query = Projections(width, [heads * self.head_width], bias=bias)
         self.key_value = Projections(memory_width or width, self.rows, bias=bias)
