@@ -77,14 +77,14 @@ class Match:
 class TextEncoder:
     """A pretrained model as a maker of vectors."""
 
-    def __init__(self, pretrained: Pretrained, *, device: str = "cpu") -> None:
+    def __init__(self, pretrained: Pretrained) -> None:
         if pretrained.kind not in KINDS:
             raise ModelError(f"A {pretrained.kind} gives no vectors of texts. Models that do: {', '.join(KINDS)}.")
         if pretrained.tokenizer is None:
             raise ModelError("This model has no tokenizer, so it cannot read text. Put its tokenizer.json beside it.")
         self.kind, self.extras = pretrained.kind, pretrained.extras
-        self.device = torch.device(device)
-        self.model: Any = pretrained.model.eval().to(self.device)
+        self.model: Any = pretrained.model.eval()
+        self.device = next(self.model.parameters()).device
         self.tokenizer: Tokenizer = pretrained.tokenizer
         self.marks = pretrained.marks
         self.frame = frame_for(self.tokenizer, self.marks)
