@@ -31,6 +31,7 @@ from glassformer.text.sentencepiece import BPE, BYTE, CONTROL, NORMAL, UNKNOWN, 
 HEADER = "<7i"
 LATER = 0x616B3432  # what files of later versions begin with
 ENDINGS = (".bin", ".bin.xz")
+OTHERS = "pytorch_model"  # pickles
 UNK, BOS, EOS = 0, 1, 2
 NAMES = {UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 
@@ -74,7 +75,9 @@ class Shape:
 
 def is_llama2c(path: Path) -> bool:
     """Whether this may be such a file, or a folder with one."""
-    return path.name.endswith(ENDINGS) or bool(path.is_dir() and models_in(path))
+    if path.is_dir():
+        return bool(models_in(path))
+    return path.name.endswith(ENDINGS) and not path.name.startswith(OTHERS)
 
 
 def read_llama2c(path: str | Path) -> Pretrained:
@@ -85,7 +88,8 @@ def read_llama2c(path: str | Path) -> Pretrained:
     model = Llama(shape.config())
     load_weights(model, dict(ours(content, shape)), origin=str(file))
     tokenizer = read_vocabulary(vocabulary_file(file, shape.vocabulary), shape.vocabulary)
-    return Pretrained("llama", model.eval(), tokenizer, SpecialIds(bos=BOS, eos=EOS, unk=UNK))
+    marks = SpecialIds(bos=BOS, eos=EOS, unk=UNK)
+    return Pretrained("llama", model.eval(), tokenizer, marks, extras={"model_type": "llama2.c"})
 
 
 # The model
@@ -104,7 +108,7 @@ def model_file(place: Path) -> Path:
 def models_in(folder: Path) -> list[Path]:
     """The .bin files of a folder that are not vocabularies."""
     files = sorted(path for path in folder.iterdir() if path.name.endswith(ENDINGS))
-    return [path for path in files if not path.name.startswith(("tok", "pytorch_model"))]
+    return [path for path in files if not path.name.startswith(("tok", OTHERS))]
 
 
 def parsed(file: Path) -> tuple[Shape, bytes]:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from glassformer.errors import ImportingError
 from glassformer.hub.huggingface import fields
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
+from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.gpt import Gpt, GptConfig
 from glassformer.store.weights import load_weights
 from glassformer.text import Tokenizer
@@ -61,7 +61,7 @@ def read_mingpt(path: str | Path) -> Pretrained:
     config = to_config(content.get("config"), origin=found[0])
     model = Gpt(config)
     load_weights(model, ours(content, config, origin=found[0]), origin=str(found[0]))
-    return Pretrained("gpt", model.eval(), numbered(config.vocabulary), SpecialIds())
+    return Pretrained("gpt", model.eval(), numbered(config.vocabulary), extras={"model_type": "minGPT"})
 
 
 def to_config(given: Any, *, origin: Path) -> GptConfig:

@@ -103,7 +103,8 @@ class LlamaConfig(Settings):
     @model_validator(mode="wrap")
     @classmethod
     def _fill_in_size(cls, values: Any, validated: ModelWrapValidatorHandler[LlamaConfig]) -> LlamaConfig:
-        return filled(values, validated, sizes=SIZES, default="tiny")
+        config = filled(values, validated, sizes=SIZES, default="tiny")
+        return config if config.kv_heads else config.decided({"kv_heads": config.h})
 
     @model_validator(mode="after")
     def _fits_together(self) -> LlamaConfig:

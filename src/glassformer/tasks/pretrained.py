@@ -15,8 +15,8 @@ from typing import Any
 from glassformer.config import Tree, tree_to_toml
 from glassformer.errors import ImportingError, RunError
 from glassformer.hub.huggingface.folders import CONFIG as THEIR_CONFIG
-from glassformer.hub.huggingface.folders import read_folder
 from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
+from glassformer.hub.reading import is_model, read_model
 from glassformer.models.registry import MODELS, build, values_of
 from glassformer.store import files
 from glassformer.store.checkpoints import WEIGHTS
@@ -35,14 +35,14 @@ TRANSLATOR = "transformer"  # the kind whose folders are run folders
 
 
 def load_pretrained(path: str | Path, *, device: str = "cpu") -> Pretrained:
-    """The model of a folder: one that `import` wrote, a run of training, or a Hugging Face folder as it is."""
+    """The model of a folder: one that `import` wrote, a run of training, or one made by others as it is."""
     folder = Path(path)
     place = choose_device(device)
     if (folder / CONFIG).is_file():
         kind = kind_of(folder)
         return pretrained_translator(load(folder, device=device)) if kind == TRANSLATOR else read_own(folder, place)
-    if (folder / THEIR_CONFIG).is_file():
-        found = read_folder(folder)
+    if is_model(folder):
+        found = read_model(folder)
         found.model.to(place)
         return found
     raise ImportingError(describe_missing(folder))

@@ -16,7 +16,7 @@ from glassformer.decode import Best, Hypothesis, Sample, Task, steps
 from glassformer.decode.rows import Ended
 from glassformer.decode.rules import AtLeast
 from glassformer.decode.search import Chooser, Rule
-from glassformer.errors import DataError, ModelError
+from glassformer.errors import DataError, ModelError, TokenizerError
 from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.decoder_only import DecoderOnly
 from glassformer.nn.taps import listen
@@ -117,7 +117,7 @@ class LanguageModel:
         more tokens are written.
         """
         texts = [texts] if isinstance(texts, str) else texts
-        rows = [self.read(text, i, len(texts)) for i, text in enumerate(texts)]
+        rows = [self.read(text, first_number + i, alone=len(texts) == 1) for i, text in enumerate(texts)]
         return self.continued(rows, asked, numbers=range(first_number, first_number + len(rows)), progress=progress)
 
     def continued(
@@ -131,11 +131,11 @@ class LanguageModel:
                 results[i] = [self.continuation(one, rows[i], asked) for one in found]
         return results
 
-    def read(self, text: str, number: int, count: int) -> list[int]:
+    def read(self, text: str, number: int, *, alone: bool) -> list[int]:
         try:
             return self.inputs.ids(text)
-        except DataError as error:
-            raise (DataError(f"Text {number + 1:,}: {error}") if count > 1 else error) from None
+        except (DataError, TokenizerError) as error:
+            raise (error if alone else type(error)(f"Text {number + 1:,}: {error}")) from None
 
     def searched(self, task: Task, progress: Callable[[int], None] | None) -> list[list[Hypothesis]]:
         ended = [Ended() for _ in task.limits]
