@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from glassformer.config import Settings
 from glassformer.errors import ModelError
 from glassformer.models.sizes import filled
-from glassformer.models.taped_bert import BertTapes
+from glassformer.models.taped_bert import LONGEST, TapedBert
+from glassformer.models.tapes import Tapes
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
@@ -156,7 +157,7 @@ class Bert(WithTaps):
         self.head = make_head(config, self.inputs.embedding)
         self.follows = ClassHead(config.d, 2) if config.head == "pretraining" else None
         self.pooled, self.logits = Tap(), Tap()
-        self.tapes = BertTapes()
+        self.tapes = Tapes()
         draw_weights(self)
 
     def forward(self, batch: TextBatch) -> Tensor:
@@ -181,8 +182,9 @@ class Bert(WithTaps):
         """The last hidden states of all tokens but the padding, one after another (R, D)."""
         length = batch.ids.size(1)
         self.inputs.check_length(length)
-        if batch.ids.device.type == "cpu" and batch.segments is None and self.tapes.ready(self, length=length):
-            return self.tapes.run(self, batch.ids, batch.lengths)
+        if batch.ids.is_cpu and batch.segments is None and length <= LONGEST and self.tapes.ready(self):
+            written = self.tapes.kept("encoder", int(batch.lengths.sum()), partial(TapedBert, self))
+            return written.run(batch.ids, batch.lengths)
         return real_rows(self.hidden(batch), batch.lengths)
 
     def pool(self, hidden: Tensor) -> Tensor:
@@ -210,7 +212,7 @@ class Bert(WithTaps):
 
     def forget(self) -> None:
         forget(self)
-        self.tapes = BertTapes()
+        self.tapes = Tapes()
 
 
 def make_head(config: BertConfig, embedding: Embedding) -> MaskedWordsHead | ClassHead | SpanHead | None:

@@ -7,6 +7,7 @@ T tokens, D width, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, Self, cast
 
 import numpy as np
@@ -14,11 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.models.decoding_state import DecodingState, Grid
+from glassformer.models.taped_decoder import TapedDecoderOnly, can_be_written
+from glassformer.models.tapes import Tapes
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.cache import KVCache
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.masks import additive, padding_mask
 from glassformer.nn.products import forget, product_by_rows
+from glassformer.nn.tape import Best
 from glassformer.nn.taps import Tap, WithTaps
 
 
@@ -32,13 +36,19 @@ class TextBatch(Protocol):
 
 
 class DecoderOnly(WithTaps):
-    """Speaks the decoding protocol: start, step, select. A model gives it blocks with an `attention`, a head, and
-    `states`, which is its wiring."""
+    """Speaks the decoding protocol: start, step, select. A model gives it inputs, blocks with an `attention`, a last
+    norm, a head, and `states`, which is its wiring."""
 
+    inputs: nn.Module
     blocks: nn.ModuleList
+    final_norm: nn.Module
     head: VocabularyHead
     logits: Tap
     window: int | None = None  # of attention: how many tokens a token sees, itself included; None: all before it
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tapes = Tapes()
 
     def states(
         self,
@@ -66,6 +76,7 @@ class DecoderOnly(WithTaps):
 
     def start(self, batch: TextBatch) -> DecodingState:
         """Reads all of each text but its last token, in one pass; the first step goes on from the last tokens."""
+        self.tapes.ready(self)
         before = batch.lengths - 1  # (B,)
         longest = int(before.max()) if len(before) else 0
         caches = [KVCache() for _ in self.blocks]
@@ -99,13 +110,36 @@ class DecoderOnly(WithTaps):
         want_attention: bool = False,  # noqa: ARG002
     ) -> tuple[Tensor, DecodingState, Tensor | None]:
         """The last token of each row (R,) -> logits (R, V) of the next, the state that follows. `state` moves on."""
-        if ids.numel() != state.rows:
-            raise ValueError(f"got {ids.numel()} tokens for {state.rows} hypotheses")
-        state.leave(share=1 / 8)
-        state.grow()
-        logits = product_by_rows(self.head, self.advance(ids, state))
+        taped = self.taped(state)
+        self.make_room(ids, state, share=1 / 2 if taped else 1 / 8)
+        logits = self.tape(ids).run(ids, state) if taped else product_by_rows(self.head, self.advance(ids, state))
         state.length += 1
         return logits, state, None
+
+    def step_to_best(self, ids: Tensor, state: DecodingState, n: int) -> tuple[Best, DecodingState] | None:
+        """The same where only the n most likely tokens of each row are wanted: their log-probabilities and ids, both
+        (R, n). None where tapes cannot do it."""
+        if not self.taped(state):
+            return None
+        self.make_room(ids, state, share=1 / 2)
+        found = self.tape(ids).best(ids, state, n)
+        state.length += 1
+        return found, state
+
+    def taped(self, state: DecodingState) -> bool:
+        """Whether the compiled step may stand in for the modules."""
+        return state.plain and self.tapes.usable(self) and can_be_written(self)
+
+    def tape(self, ids: Tensor) -> TapedDecoderOnly:
+        return self.tapes.kept("decoder", len(ids), partial(TapedDecoderOnly, self))
+
+    def make_room(self, ids: Tensor, state: DecodingState, *, share: float) -> None:
+        """For one more token of each row. Texts that have ended leave when they are such a share of all: tapes pass
+        over them, whole batches of products do not."""
+        if ids.numel() != state.rows:
+            raise ValueError(f"got {ids.numel()} tokens for {state.rows} hypotheses")
+        state.leave(share=share)
+        state.grow()
 
     def advance(self, ids: Tensor, state: DecodingState) -> Tensor:
         """The next token of each row, ids (R,) -> hidden states (R, D). The caches move on."""
@@ -123,12 +157,16 @@ class DecoderOnly(WithTaps):
 
     def train(self, mode: bool = True) -> Self:
         if mode:
-            forget(self)
+            self.forget()
         return super().train(mode)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        forget(self)
+        self.forget()
         return super()._apply(fn, recurse)
+
+    def forget(self) -> None:
+        forget(self)
+        self.tapes = Tapes()
 
 
 def draw_weights(model: nn.Module, *, std: float, into_the_stream: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from torch import nn
 
-from glassformer.config import Settings, validate
+from glassformer.config import Settings, section_of, validate
 from glassformer.errors import SettingsError
 
 MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
@@ -38,20 +38,45 @@ def sizes(kind: str) -> dict[str, dict[str, Any]]:
 
 
 def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
-    """A new model of these settings; for the 2017 model they hold its two vocabularies too."""
+    """A new model of these settings; for the 2017 model they hold its two vocabularies too.
+
+    Without a `size` nothing is filled in: what is not given has the default of its field.
+    """
     known = dict(values)
     given = {name: known.pop(name) for name in VOCABULARIES if kind == "transformer" and name in known}
+    known = known if "size" in known else spelled_out(config_class(kind), known)
     return model_class(kind)(validate(config_class(kind), known, origin=origin), **given)
+
+
+def spelled_out(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
+    """With the default of every field that has one, in sections too, so that a size has nothing to fill in there."""
+    found = dict(values)
+    for name, field in kind.model_fields.items():
+        section = section_of(field)
+        if section is not None and isinstance(found.get(name), Mapping) and "size" not in found[name]:
+            found[name] = spelled_out(section, found[name])
+        elif name not in found and not field.is_required():
+            found[name] = field.get_default(call_default_factory=True, validated_data={})
+    return found
 
 
 def values_of(kind: str, model: nn.Module) -> dict[str, Any]:
     """What `build` needs to make such a model again."""
-    values: dict[str, Any] = cast(Settings, model.config).model_dump(exclude_none=True)
+    values = without_sizes(cast(Settings, model.config).model_dump(exclude_none=True))
     if kind == "transformer":
         inputs = (model.get_submodule(f"{side}.inputs.embedding") for side in ("encoder", "decoder"))
         counts = (cast(nn.Parameter, embedding.weight).size(0) for embedding in inputs)
         values |= dict(zip(VOCABULARIES, counts, strict=True))
     return values
+
+
+def without_sizes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a size has filled in stands beside it, and may have been changed: the name would mislead."""
+    return {
+        name: without_sizes(value) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+        if name != "size"
+    }
 
 
 def _entry(kind: str) -> tuple[str, str, str]:

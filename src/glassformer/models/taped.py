@@ -1,12 +1,11 @@
 """Encoder and decoder written on tapes (nn/tape.py): the same arithmetic as transformer.py, one call for a whole step.
 
-Only on a CPU, in float32, without gradients, and where nobody listens; a test holds the two together.
+A test holds the two together; when it is done is told in tapes.py.
 Shapes: B sentences, R rows (hypotheses that go on), S source tokens, D width, G key/value heads, E head width.
 """
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
@@ -18,13 +17,11 @@ from torch import Tensor
 from glassformer.models.decoding_state import DecodingState, Ints
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.feed_forward import FeedForward
-from glassformer.nn.native import kernels
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.tape import (
     Best,
     Op,
     Panels,
-    Stamp,
     Tape,
     empty,
     grown,
@@ -38,60 +35,6 @@ if TYPE_CHECKING:
     from glassformer.models.transformer import AddNorm, Decoder, DecoderBlock, Encoder, EncoderBlock, Transformer
 
 Memories = list[tuple[Tensor, Tensor]]
-
-KEPT_ROWS = 4096
-
-
-class Tapes:
-    """What is written for a model, by each thread for itself; again when the weights have changed.
-
-    Weights that change without being counted, as fused optimisers change them, need new `Tapes`.
-    """
-
-    def __init__(self) -> None:
-        self.own = threading.local()
-        self.panels = Panels()
-
-    def __deepcopy__(self, memo: object) -> Tapes:
-        return Tapes()
-
-    def __reduce__(self) -> tuple[type[Tapes], tuple[()]]:
-        return Tapes, ()
-
-    def ready(self, model: Transformer) -> bool:
-        """Whether tapes may stand in for the model; called before each sentence."""
-        now, known = Stamp.of(model.tensors()), getattr(self.own, "stamp", None)
-        if known is None or not now.same_as(known):
-            self.own.stamp = now
-            self.own.encoder = self.own.decoder = None
-            self.own.possible = all(map(suits, now.tensors)) and model.decoder.rotary is None and kernels() is not None
-        return self.usable(model)
-
-    def usable(self, model: Transformer) -> bool:
-        """The same between the steps of a sentence."""
-        if not hasattr(self.own, "possible"):  # another thread began
-            return self.ready(model)
-        silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
-        return silent and self.own.possible
-
-    def encoder(self, model: Transformer, rows: int) -> TapedEncoder:
-        if rows > KEPT_ROWS:  # too large to be kept
-            return TapedEncoder(model.encoder, model.decoder, rows=rows, panels=self.panels)
-        if self.own.encoder is None or self.own.encoder.work.tape.rows < rows:
-            self.own.encoder = TapedEncoder(model.encoder, model.decoder, rows=rows, panels=self.panels)
-        written: TapedEncoder = self.own.encoder
-        return written
-
-    def decoder(self, model: Transformer, rows: int) -> TapedDecoder:
-        if self.own.decoder is None or self.own.decoder.work.tape.rows < rows:
-            self.own.decoder = TapedDecoder(model, rows=rows, panels=self.panels)
-        written: TapedDecoder = self.own.decoder
-        return written
-
-
-def suits(weight: Tensor) -> bool:
-    """Weights made in inference mode could change unseen."""
-    return weight.device.type == "cpu" and weight.dtype == torch.float32 and not weight.is_inference()
 
 
 class Workspace:
@@ -134,7 +77,7 @@ class TapedEncoder:
         blocks = [cast("EncoderBlock", block) for block in encoder.blocks]
         first, table = blocks[0], encoder.inputs.embedding
         room = 10 * len(blocks) + len(decoder.blocks) + 2
-        self.encoder = encoder
+        self.encoder, self.rows = encoder, rows
         self.head_width = first.self_attention.head_width
         self.work = work = Workspace(
             rows, width=table.weight.size(1), inner=first.feed_forward.up.out_features, room=room, panels=panels
@@ -191,7 +134,7 @@ class TapedDecoder:
     def __init__(self, model: Transformer, *, rows: int, panels: Panels) -> None:
         decoder, table = model.decoder, model.decoder.inputs.embedding
         blocks = [cast("DecoderBlock", block) for block in decoder.blocks]
-        self.positions, self.vocabulary = decoder.inputs.positions, model.head.weight.size(0)
+        self.positions, self.rows = decoder.inputs.positions, rows
         self.memory: Callable[[], Tensor | None] = lambda: None  # whose sentences were looked at last
         self.owners: Ints | None = None
         inner = blocks[0].feed_forward.up.out_features
@@ -206,7 +149,7 @@ class TapedDecoder:
             self.write(block)
         if isinstance(decoder.final_norm, LayerNorm):
             work.tape.norm(decoder.final_norm, work.x, to=work.x)
-        self.logits = work.tape.product(model.head, work.x, to=empty(0, self.vocabulary))
+        self.logits = work.tape.product(model.head, work.x, to=empty(0, model.head.weight.size(0)))
 
     def write(self, block: DecoderBlock) -> None:
         work, width = self.work, self.work.x.size(1)

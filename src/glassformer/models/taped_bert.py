@@ -1,63 +1,24 @@
 """BERT written on a tape (nn/tape.py): the same arithmetic as bert.py, one call for a whole batch, without padding.
 
-Only on a CPU, in float32, without gradients, and where nobody listens; a test holds the two together. What is computed
-for a sentence does not depend on the sentences beside it. Shapes: R rows (tokens), B sentences, D width, E head width.
+A test holds the two together; when it is done is told in tapes.py. What is computed for a sentence does not depend on
+the sentences beside it. Shapes: R rows (tokens), B sentences, D width, E head width.
 """
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
 
-from glassformer.models.taped import Workspace, suits
-from glassformer.nn.native import kernels
+from glassformer.models.taped import Workspace
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Panels, Stamp, looking, placed
+from glassformer.nn.tape import Op, Panels, looking, placed
 
 if TYPE_CHECKING:
     from glassformer.models.bert import Bert, Block
 
-KEPT_ROWS = 4096
 LONGEST = 160  # tokens of a text; over longer ones torch's fused attention is quicker
-
-
-class BertTapes:
-    """What is written for a model, by each thread for itself; again when the weights have changed.
-
-    Weights that change without being counted, as fused optimisers change them, need new ones.
-    """
-
-    def __init__(self) -> None:
-        self.own = threading.local()
-        self.panels = Panels()
-
-    def __deepcopy__(self, memo: object) -> BertTapes:
-        return BertTapes()
-
-    def __reduce__(self) -> tuple[type[BertTapes], tuple[()]]:
-        return BertTapes, ()
-
-    def ready(self, model: Bert, *, length: int = 1) -> bool:
-        """Whether a tape may stand in for the model, and should: for texts up to this length."""
-        now, known = Stamp.of(model.tensors()), getattr(self.own, "stamp", None)
-        if known is None or not now.same_as(known):
-            self.own.stamp, self.own.written = now, None
-            self.own.possible = all(map(suits, now.tensors)) and kernels() is not None
-        silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
-        return silent and self.own.possible and length <= LONGEST
-
-    def run(self, model: Bert, ids: Tensor, lengths: Tensor) -> Tensor:
-        """ids (B, T) with padding at the end -> hidden states (R, D)."""
-        rows = int(lengths.sum())
-        if rows > KEPT_ROWS:  # too large to be kept
-            return TapedBert(model, rows=rows, panels=self.panels).run(ids, lengths)
-        if self.own.written is None or self.own.written.work.tape.rows < rows:
-            self.own.written = TapedBert(model, rows=rows, panels=self.panels)
-        written: TapedBert = self.own.written
-        return written.run(ids, lengths)
 
 
 class TapedBert:
@@ -66,7 +27,7 @@ class TapedBert:
     def __init__(self, model: Bert, *, rows: int, panels: Panels) -> None:
         blocks, inputs = [cast("Block", block) for block in model.blocks], model.inputs
         width, inner = inputs.embedding.weight.size(1), blocks[0].feed_forward.up.out_features
-        self.head_width = blocks[0].self_attention.head_width
+        self.rows, self.head_width = rows, blocks[0].self_attention.head_width
         with torch.no_grad():
             self.places = inputs.positions.weight[inputs.start :] + inputs.segments.weight[0]  # (max_length, D)
         self.work = work = Workspace(rows, width=width, inner=inner, room=7 * len(blocks) + 2, panels=panels)

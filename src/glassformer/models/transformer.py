@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from glassformer.config import Settings
 from glassformer.models.decoding_state import DecodingState, Grid
 from glassformer.models.fast_step import fast_advance
-from glassformer.models.taped import Tapes
+from glassformer.models.taped import TapedDecoder, TapedEncoder
+from glassformer.models.tapes import Tapes
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.cache import KVCache
 from glassformer.nn.dropout import Dropout
@@ -337,9 +338,10 @@ class Transformer(WithTaps):
     # Decoding: one position after the other, the past kept in caches.
 
     def start(self, batch: SourceBatch) -> DecodingState:
-        if batch.source.numel() and batch.source.device.type == "cpu" and self.tapes.ready(self):
+        if self.tapes.ready(self) and self.can_be_written and batch.source.numel() and batch.source.is_cpu:
             mask = source_mask(batch, self.head.weight.dtype)
-            memories = self.tapes.encoder(self, batch.source.numel()).run(batch.source, mask)
+            write = partial(TapedEncoder, self.encoder, self.decoder)
+            memories = self.tapes.kept("encoder", batch.source.numel(), write).run(batch.source, mask)
         else:
             memories, mask = self.encode(batch)
         return DecodingState(memories, mask, [KVCache() for _ in memories], owners=np.arange(len(batch.source)))
@@ -352,7 +354,7 @@ class Transformer(WithTaps):
         taped = not want_attention and self.taped(state)
         self.make_room(ids, state, share=1 / 2 if taped else 1 / 8)
         if taped:
-            logits, attention = self.tapes.decoder(self, len(ids)).run(ids, state), None
+            logits, attention = self.tape(ids).run(ids, state), None
         else:
             hidden, attention = self.decoder.hidden(ids, state, want_attention=want_attention)
             logits = product_by_rows(self.head, hidden)
@@ -365,12 +367,21 @@ class Transformer(WithTaps):
         if not self.taped(state):
             return None
         self.make_room(ids, state, share=1 / 2)
-        found = self.tapes.decoder(self, len(ids)).best(ids, state, n)
+        found = self.tape(ids).best(ids, state, n)
         state.length += 1
         return found, state
 
+    @property
+    def can_be_written(self) -> bool:
+        """Rotary positions are not for these tapes."""
+        return self.decoder.rotary is None
+
     def taped(self, state: DecodingState) -> bool:
-        return state.plain and self.tapes.usable(self)
+        """Whether the compiled step may stand in for the modules."""
+        return state.plain and self.can_be_written and self.tapes.usable(self)
+
+    def tape(self, ids: Tensor) -> TapedDecoder:
+        return self.tapes.kept("decoder", len(ids), partial(TapedDecoder, self))
 
     def make_room(self, ids: Tensor, state: DecodingState, *, share: float) -> None:
         """For one more token of each row. Sentences that have ended leave when they are such a share of all: tapes

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glassformer.nn.taps import Tap
 
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    """GELU by its approximation with tanh."""
+    return F.gelu(x, approximate="tanh")
+
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
-    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "gelu_tanh": gelu_tanh,
     "silu": F.silu,
 }
 

@@ -42,7 +42,7 @@ typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias))
 typedef float quarter __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-enum { EMBED, NORM, PRODUCT, APPEND, ATTEND, BEST };
+enum { EMBED, NORM, RMS_NORM, PRODUCT, ROTATE, APPEND, ATTEND, BEST };
 enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
 
 /* One operation: y = f(x), for each row. Which fields it needs, its function says. `tape.py` has the same list. */
@@ -51,7 +51,7 @@ typedef struct {
     const float *x;
     float *y;
     int64_t x_step, y_step; /* from row to row */
-    const float *weight, *bias, *plus;
+    const float *weight, *bias, *times, *plus;
     int64_t inputs, outputs;
     const int64_t *ids;
     const float *keys, *values, *mask;
@@ -181,15 +181,46 @@ static void norm(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
-/* What becomes of a row's sums of one panel: + bias, activation, + plus. Of the last panel some may not be needed. */
+/* y = x / sqrt(mean of x^2 + eps) * gain */
+static void rms_norm(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share(rows, me, threads);
+    int64_t width = op->outputs;
+    for (int64_t r = own.begin; r < own.end; r++) {
+        const float *x = op->x + r * op->x_step, *gain = op->weight;
+        float *y = op->y + r * op->y_step, scale = 1 / sqrtf(moment(x, width, 0, 2) / width + (float)op->number);
+        for (int64_t i = 0; i < width; i++) y[i] = x[i] * scale * gain[i];
+    }
+}
+
+/* Neighbouring pairs of each head are turned, in their place; the cosines of a row, then its sines, stand in `bias`. */
+static void rotate(const Op *op, int64_t rows, int me, int threads) {
+    Part own = share(rows, me, threads);
+    int64_t pairs = op->head_width / 2;
+    for (int64_t r = own.begin; r < own.end; r++) {
+        const float *cosines = op->bias + (r % op->together) * 2 * pairs, *sines = cosines + pairs;
+        for (int64_t h = 0; h < op->heads; h++) {
+            float *y = op->y + r * op->y_step + h * op->head_width;
+            for (int64_t i = 0; i < pairs; i++) {
+                float even = y[2 * i], odd = y[2 * i + 1];
+                y[2 * i] = even * cosines[i] - odd * sines[i];
+                y[2 * i + 1] = even * sines[i] + odd * cosines[i];
+            }
+        }
+    }
+}
+
+/* What becomes of a row's sums of one panel: + bias, activation, * times, + plus. Of the last panel some may not be
+   needed. */
 static inline void finish(const Op *op, vec low, vec high, int64_t row, int64_t first) {
     float *y = op->y + row * op->y_step + first;
     const float *plus = op->plus ? op->plus + row * op->y_step + first : 0;
+    const float *times = op->times ? op->times + row * op->y_step + first : 0;
     float rest[PANEL];
     int64_t left = op->outputs - first;
     low = activated(low + load(op->bias + first), op->activation);
     high = activated(high + load(op->bias + first + LANES), op->activation);
     if (left >= PANEL) {
+        if (times) low *= load(times), high *= load(times + LANES);
         if (plus) low += load(plus), high += load(plus + LANES);
         store(y, low);
         store(y + LANES, high);
@@ -197,7 +228,7 @@ static inline void finish(const Op *op, vec low, vec high, int64_t row, int64_t 
     }
     store(rest, low);
     store(rest + LANES, high);
-    for (int64_t i = 0; i < left; i++) y[i] = rest[i] + (plus ? plus[i] : 0);
+    for (int64_t i = 0; i < left; i++) y[i] = rest[i] * (times ? times[i] : 1) + (plus ? plus[i] : 0);
 }
 
 static inline __attribute__((always_inline)) void tile(
@@ -234,7 +265,7 @@ static inline __attribute__((always_inline)) void panel_product(
     }
 }
 
-/* y = activation(x W^T + bias) + plus. W lies in panels (out / PANEL, in, PANEL); the bias fills its panels too. */
+/* y = activation(x W^T + bias) * times + plus. W lies in panels (out / PANEL, in, PANEL); the bias fills its panels too. */
 static void product(const Op *given, int64_t rows, int me, int threads) {
     const Op copy = *given, *op = &copy; /* what is stored cannot change it, so it need not be read again */
     Part own = share((op->outputs + PANEL - 1) / PANEL, me, threads);
@@ -433,7 +464,7 @@ static void portion_best(
     int64_t size = op->outputs - base < step ? op->outputs - base : step;
     Op part = *op;
     part.x += begin * op->x_step, part.bias += base, part.outputs = size;
-    part.y = finds->outputs + me * CACHED * step, part.y_step = step, part.plus = 0;
+    part.y = finds->outputs + me * CACHED * step, part.y_step = step, part.times = part.plus = 0;
     const Op fixed = part;
     for (int64_t first = 0; first < size; first += PANEL) {
         panel_product(&fixed, 0, count, op->weight + (base + first) * op->inputs, first);
@@ -599,6 +630,8 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
             switch (ops[i].kind) {
                 case EMBED: embed(ops + i, rows, me, team); break;
                 case NORM: norm(ops + i, rows, me, team); break;
+                case RMS_NORM: rms_norm(ops + i, rows, me, team); break;
+                case ROTATE: rotate(ops + i, rows, me, team); break;
                 case PRODUCT: product(ops + i, rows, me, team); break;
                 case APPEND: append(ops + i, rows, me, team); break;
                 case ATTEND: attend(ops + i, rows, me, team, seen); break;

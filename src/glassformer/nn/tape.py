@@ -19,22 +19,23 @@ from torch import Tensor
 
 from glassformer.nn.feed_forward import ACTIVATIONS
 from glassformer.nn.native import Pointer, Whole, kernels
-from glassformer.nn.norms import LayerNorm
+from glassformer.nn.norms import LayerNorm, RMSNorm
 from glassformer.nn.pages import Pages
 from glassformer.nn.products import Layer
 
 Best = tuple[NDArray[Any], NDArray[np.int64]]  # the largest of each row, largest first, and their places: (R, n)
 
-EMBED, NORM, PRODUCT, APPEND, ATTEND, BEST = range(6)
+EMBED, NORM, RMS_NORM, PRODUCT, ROTATE, APPEND, ATTEND, BEST = range(8)
 NO_SUCH_ID = 2
 WORTH_SHARING = 2_000_000  # multiplications; fewer are done before another thread has begun
 NUMBERS = {ACTIVATIONS[name]: number for number, name in enumerate(("relu", "silu", "gelu", "gelu_tanh"), start=1)}
 POINTERS = {
-    *("x", "y", "weight", "bias", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"),
+    *("x", "y", "weight", "bias", "times", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"),
     *("owners", "places", "found"),
 }
 FIELDS = (
-    *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "plus", "inputs", "outputs", "ids"),
+    *("kind", "activation", "x", "y", "x_step", "y_step", "weight", "bias", "times", "plus"),
+    *("inputs", "outputs", "ids"),
     *("keys", "values", "mask", "new_keys", "new_values", "sentence_step", "head_step", "slot_step"),
     *("mask_sentence_step", "mask_row_step", "heads", "groups", "head_width", "slots", "first_slot", "together"),
     *("owners", "places", "found", "wanted"),
@@ -85,25 +86,40 @@ class Tape:
         op.weight, op.number, op.inputs = self.hold(table).data_ptr(), scale, len(table)
         return op
 
-    def norm(self, norm: LayerNorm, x: Tensor, *, to: Tensor) -> None:
-        op = self.written(NORM, x=x, to=to)
+    def norm(self, norm: LayerNorm | RMSNorm, x: Tensor, *, to: Tensor) -> None:
+        """`to` may be x itself."""
+        op = self.written(NORM if isinstance(norm, LayerNorm) else RMS_NORM, x=x, to=to)
         op.weight, op.number = self.hold(norm.gain).data_ptr(), norm.eps
-        if norm.bias is not None:
+        if isinstance(norm, LayerNorm) and norm.bias is not None:
             op.bias = self.hold(norm.bias).data_ptr()
 
     def product(
-        self, layer: Layer, x: Tensor, *, to: Tensor, activation: object = None, plus: Tensor | None = None
+        self,
+        layer: Layer,
+        x: Tensor,
+        *,
+        to: Tensor,
+        activation: object = None,
+        times: Tensor | None = None,
+        plus: Tensor | None = None,
     ) -> Op:
-        """activation(x W^T + b) + plus; `plus` may be `to` itself."""
+        """activation(x W^T + b) * times + plus; `times` and `plus` may be `to` itself."""
         panels, bias = self.panels.of(layer)
         op = self.written(PRODUCT, x=x, to=to)
         op.weight, op.bias = self.hold(panels).data_ptr(), self.hold(bias).data_ptr()
         op.inputs = x.size(1)
         self.work += panels.numel()
         op.activation = 0 if activation is None else NUMBERS[activation]  # type: ignore[index]
-        if plus is not None:
-            assert plus.stride(0) == to.stride(0)
-            op.plus = plus.data_ptr()
+        for name, other in (("times", times), ("plus", plus)):
+            if other is not None:
+                assert other.stride(0) == to.stride(0)
+                setattr(op, name, other.data_ptr())
+        return op
+
+    def rotate(self, x: Tensor, *, head_width: int) -> Op:
+        """Turns pairs of x (rows, heads * E) in their place; by how much, see `turned`."""
+        op = self.written(ROTATE, to=x)
+        op.heads, op.head_width = x.size(1) // head_width, head_width
         return op
 
     def append(self, keys_values: Tensor, *, groups: int, head_width: int) -> Op:
@@ -140,6 +156,11 @@ def placed(op: Op, ids: Tensor, positions: Tensor | None, *, together: int) -> N
     """What is embedded (whole numbers of 64 bits), and the positions (together, D) of the rows of each sentence."""
     op.ids, op.together = ids.data_ptr(), together
     op.bias = None if positions is None else positions.data_ptr()
+
+
+def turned(op: Op, turns: Tensor, *, together: int) -> None:
+    """Cosines and sines (together, 2, E/2) of the rows of each sentence."""
+    op.bias, op.together = turns.data_ptr(), together
 
 
 def grown(op: Op, keys: Tensor, values: Tensor, *, first_slot: int, owners: int, places: int) -> None:

@@ -18,7 +18,7 @@ from glassformer.config import Settings, validate
 from glassformer.errors import ModelError, SettingsError
 from glassformer.models import decoding_state
 from glassformer.models.decoding_state import DecodingState
-from glassformer.models.taped import Tapes
+from glassformer.models.tapes import Tapes
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig, sorted_by_block, source_mask
 from glassformer.nn.cache import KVCache
 from glassformer.nn.native import kernels
