@@ -109,7 +109,8 @@ def generate(
                 typer.echo(line_of(language_model, line, rank, option, ranked=asked.n_best > 1, whole=one, json_=json_))
         sys.stdout.flush()
     if cut:
-        typer.echo(f"Note: {cut:,} texts ended at the last position that this model has; --json marks them.", err=True)
+        texts = "text" if cut == 1 else "texts"
+        typer.echo(f"Note: {cut:,} {texts} ended at the last position of this model; --json marks them.", err=True)
 
 
 def by_lot(asked: Asked, drawn: dict[str, Any], *, samples: int | None) -> Asked:

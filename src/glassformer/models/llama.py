@@ -103,11 +103,12 @@ class LlamaConfig(Settings):
     @model_validator(mode="wrap")
     @classmethod
     def _fill_in_size(cls, values: Any, validated: ModelWrapValidatorHandler[LlamaConfig]) -> LlamaConfig:
-        config = filled(values, validated, sizes=SIZES, default="tiny")
-        return config if config.kv_heads else config.decided({"kv_heads": config.h})
+        return filled(values, validated, sizes=SIZES, default="tiny")
 
     @model_validator(mode="after")
     def _fits_together(self) -> LlamaConfig:
+        if self.kv_heads is None:
+            self.__dict__["kv_heads"] = self.h  # a file cannot say None, and its size would fill in another number
         if self.head_width is None and self.d % self.h:
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: give head_width, or change one of them")
         if self.h % self.groups:

@@ -18,6 +18,7 @@ from glassformer.decode.rules import NoRepeat
 from glassformer.errors import ModelError, SettingsError
 from glassformer.models import decoding_state, gpt, llama
 from glassformer.models.decoder_only import DecoderOnly
+from glassformer.models.registry import build, values_of
 from glassformer.nn.taps import Tap, listen
 
 V, EOS = 23, 1
@@ -251,6 +252,14 @@ def test_every_named_size_can_be_asked_for() -> None:
         sizes = kind.model_fields["size"].annotation.__args__
         assert set(sizes) == set(module.SIZES)
         assert all(kind(size=size, vocabulary=V).model_fields_set == {"size", "vocabulary"} for size in sizes)
+
+
+def test_a_config_that_was_written_is_read_as_it_was() -> None:
+    for given in ({"h": 4, "kv_heads": None}, {"rope_scaling": {"kind": "linear", "factor": 2.0}}, {"window": 3}):
+        model = llama.Llama(llama.LlamaConfig(vocabulary=V, d=16, **given))
+        again = build("llama", values_of("llama", model)).config
+        assert again == model.config
+        assert model.blocks[0].attention.kv_heads == again.kv_heads
 
 
 # First weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -174,10 +175,10 @@ def test_any_of_several_ends_ends_a_text() -> None:
 def test_what_is_given_counts_as_said() -> None:
     model = make(seed=1)
     given = model.inputs.ids("cats and mats, and that is that")
-    pairs = set(zip(given, given[1:], strict=False))
+    pairs = set(pairwise(given))
     found = model.continuations("cats and mats, and that is that", Asked(max_new=30, no_repeat=2))[0][0].ids
     row = [given[-1], *found]
-    said = list(zip(row, row[1:], strict=False))
+    said = list(pairwise(row))
     assert len(set(said)) == len(said)
     assert not pairs & set(said)
 
@@ -276,7 +277,7 @@ def test_texts_that_are_too_long_are_told_with_their_number() -> None:
     model = make("gpt", max_length=5)
     with pytest.raises(DataError, match=r"^The text has \d+ tokens; this model reads at most 5. Shorten it"):
         model.generate("the cat sat on the mat and on and on")
-    with pytest.raises(DataError, match="^Text 2: The text has"):
+    with pytest.raises(DataError, match=r"^Text 2: The text has"):
         model.generate(["the", "the cat sat on the mat and on and on"])
     assert len(model.continuations("cats", Asked(max_new=9, min_new=9))[0][0].ids) == 6 - len(model.inputs.ids("cats"))
 
