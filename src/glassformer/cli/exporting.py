@@ -91,9 +91,9 @@ def to_huggingface(run: str, out: Path, *, as_json: bool) -> None:
     typer.echo(f"Exported to {out}. The same inputs were computed in other ways, to compare:")
     for one in found:
         differ = f"differ by at most {one.largest_difference:.1e} (allowed: {one.allowed:.1e})"
-        typer.echo(f"  {one.engine:<24} {one.numbers:,} numbers {differ}")
+        typer.echo(f"  {one.engine:<30} {one.numbers:,} numbers {differ}")
     if len(found) == 1:
-        typer.echo("  transformers             is not installed, so it was not asked")
+        typer.echo("  transformers                   is not installed, so it was not asked")
     typer.echo(f"More in {out / COMPARED}.")
 
 

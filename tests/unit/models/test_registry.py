@@ -9,7 +9,7 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from glassformer.config import Settings, validate
 from glassformer.errors import SettingsError
-from glassformer.models.registry import build, config_class, model_class, sizes, values_of
+from glassformer.models.registry import build, config_class, model_class, sizes, spelled_out, values_of
 from glassformer.models.sizes import filled
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig
 
@@ -59,3 +59,25 @@ def test_a_model_is_made_again_from_its_values() -> None:
 def test_wrong_values_are_told_with_their_origin() -> None:
     with pytest.raises(SettingsError, match=r"config.json: unknown setting width"):
         build("transformer", {"width": 3}, origin="config.json")
+
+
+def test_what_has_no_size_has_nothing_filled_in() -> None:
+    assert spelled_out(Shape, {"N": 3}) == {"N": 3, "size": "small"}
+    values = {"N": 1, "d": 6, "h": 2, "d_ff": 5, "source_vocabulary": 11, "target_vocabulary": 11}
+    with pytest.raises(SettingsError, match="dropout"):
+        build("transformer", {**values, "dropout": None})
+    assert "size" not in values_of("transformer", build("transformer", values))
+
+
+class Inner(Settings):
+    size: Literal["one"] = "one"
+    width: int | None = None
+
+
+class Outer(Settings):
+    inner: Inner
+    depth: int = 2
+
+
+def test_sections_are_spelled_out_too() -> None:
+    assert spelled_out(Outer, {"inner": {}}) == {"inner": {"size": "one", "width": None}, "depth": 2}

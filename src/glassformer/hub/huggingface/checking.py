@@ -88,7 +88,7 @@ def checked(pretrained: Pretrained, folder: Path) -> list[Agreement]:
     model, inputs = pretrained.model.cpu().float().eval(), inputs_for(pretrained)
     ours = given_out(model, inputs, pretrained.kind)
     again = read_folder(folder)
-    found = [Agreement.of("The folder, read back,", ours, given_out(again.model, inputs, pretrained.kind))]
+    found = [Agreement.of("glassformer (reading it back)", ours, given_out(again.model, inputs, pretrained.kind))]
     found[0].refuse_beyond()
     if importlib.util.find_spec("transformers") is not None:
         found.append(Agreement.of("transformers", ours, their_numbers(folder, inputs, pretrained.kind)))

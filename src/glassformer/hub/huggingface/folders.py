@@ -210,6 +210,7 @@ def refuse_gaps(lines: Sequence[keys.Line], counts: keys.Counts, weights: Mappin
 def write_folder(pretrained: Pretrained, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> Layout:
     """Writes the files into a folder that is there; gives the layout that they are in."""
     layout, theirs = layout_to_write(pretrained)
+    refuse_non_finite(pretrained.model)
     pretrained = layout.expressed(pretrained)
     plan = Plan.of(pretrained.model, layout, {})
     tensors = keys.to_theirs(plan.lines, weights_of(pretrained.model), plan.counts, prefix=layout.prefixes[0])
@@ -221,6 +222,12 @@ def write_folder(pretrained: Pretrained, folder: Path, *, shard_bytes: int = SHA
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return layout
+
+
+def refuse_non_finite(model: nn.Module) -> None:
+    problems = [problem for name, weight in weights_of(model).items() for problem in finite(name, weight)]
+    if problems:
+        raise ExportError(f"{problems[0]}: the model is broken. Nothing was exported.")
 
 
 def layout_to_write(pretrained: Pretrained) -> tuple[Layout, Theirs]:
