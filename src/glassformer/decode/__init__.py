@@ -1,12 +1,13 @@
 """Decoding: one loop, choosers and rules, for any model that speaks the protocol."""
 
-from glassformer.decode.choosers import Best, Sample
+from glassformer.decode.choosers import Best, BestRefilled, Sample
 from glassformer.decode.protocol import Generator, Hypothesis, by_gnmt, by_length
 from glassformer.decode.search import Task, search, steps
 from glassformer.decode.settings import DecodeSettings
 
 __all__ = [
     "Best",
+    "BestRefilled",
     "DecodeSettings",
     "Generator",
     "Hypothesis",

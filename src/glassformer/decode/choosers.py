@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -48,6 +48,30 @@ class Best:
             log_prob=own.ravel()[places].astype(np.float64),
             scores=scores,
         )
+
+
+@dataclass(frozen=True)
+class BestRefilled:
+    """Beam search whose beam stays full: ends are put aside when they are among the k most likely continuations, and
+    the k most likely that do not end go on. So `transformers` searches (early_stopping="never"), and CTranslate2.
+    """
+
+    width: int
+    eos: int
+
+    @property
+    def looks_at(self) -> int:
+        return 2 * self.width
+
+    def left(self, count: int) -> Ints:
+        return np.full(count, self.width)
+
+    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
+        wide = Best(2 * self.width).choose(chances, replace(rows, left=np.full_like(rows.left, 2 * self.width)))
+        ends = wide.token == self.eos  # (B, 2k), most likely first
+        place = np.arange(ends.shape[1])
+        kept = np.where(ends, place < self.width, (~ends).cumsum(axis=1) <= self.width)
+        return replace(wide, scores=np.where(kept, wide.scores, DEAD))
 
 
 @dataclass(frozen=True)

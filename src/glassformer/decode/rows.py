@@ -113,9 +113,9 @@ class Ended:
 
     all: list[Hypothesis] = field(default_factory=list)
 
-    def best(self, n: int) -> list[Hypothesis]:
-        """Finished ones first, each group by score."""
-        return sorted(self.all, key=lambda h: (not h.finished, -h.score))[:n]
+    def best(self, n: int, *, cut_last: bool = True) -> list[Hypothesis]:
+        """By score, finished ones first if so wished."""
+        return sorted(self.all, key=lambda h: (cut_last and not h.finished, -h.score))[:n]
 
     def settled(self, n: int, attainable: float) -> bool:
         """Whether no open hypothesis can still enter the n best: none reaches the n-th best finished score."""

@@ -67,6 +67,7 @@ class Task:
     rules: Sequence[Rule] = ()
     ranked: Ranked = mean_per_token
     n_best: int = 1
+    cut_last: bool = True  # hypotheses that were cut come after those that ended; else their scores decide
     watcher: Watcher | None = None
 
     @cached_property
@@ -86,7 +87,7 @@ def search(task: Task) -> list[list[Hypothesis]]:
     with torch.inference_mode():
         for _ in going_on(task, ended):
             pass
-    return [one.best(task.n_best) for one in ended]
+    return [one.best(task.n_best, cut_last=task.cut_last) for one in ended]
 
 
 @torch.inference_mode()

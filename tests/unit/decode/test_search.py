@@ -8,11 +8,13 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.decode import Best, Hypothesis, Task, by_gnmt, by_length, search
+from glassformer.decode import Best, BestRefilled, Hypothesis, Task, by_gnmt, by_length, search
+from glassformer.decode.rows import DEAD, Choice, Rows
 from glassformer.models.transformer import Transformer, TransformerConfig
 
 BOS, EOS = 0, 1
@@ -237,3 +239,27 @@ def test_a_beam_wider_than_the_vocabulary_works() -> None:
     assert len({h.ids for h in found}) == len(found)
     assert sum(h.finished for h in found) == 1 + 2 + 4  # every output of 0, 1 or 2 words
     assert sum(not h.finished for h in found) == 2**3  # and every beginning that the limit cut
+
+
+def test_a_refilled_beam_as_wide_as_all_outputs_is_exhaustive_and_never_worse_than_one_that_shrinks() -> None:
+    model, batch = TinyGRU(4), torch.randn(3, 7, dtype=torch.float64)
+    common = {"model": model, "batch": batch, "limits": np.full(3, 4), "bos": BOS, "eos": EOS}
+    common |= {"device": torch.device("cpu"), "n_best": 6}
+    wide = search(Task(**common, chooser=Best(400)))
+    refilled = search(Task(**common, chooser=BestRefilled(400, EOS)))
+    assert [[one.ids for one in found] for found in refilled] == [[one.ids for one in found] for found in wide]
+
+
+def test_a_refilled_beam_goes_on_with_as_many_after_one_has_ended() -> None:
+    seen = []
+
+    class Count:
+        def on_choice(self, _: Rows, choice: Choice) -> None:
+            seen.append(int((choice.token[0][choice.scores[0] > DEAD] != EOS).sum()))
+
+    model, batch = TinyGRU(5), torch.randn(1, 7, dtype=torch.float64)
+    task = Task(
+        model, batch, np.full(1, 6), BOS, EOS, torch.device("cpu"), BestRefilled(3, EOS), n_best=3, watcher=Count()
+    )
+    search(task)
+    assert set(seen[1:]) == {3}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassformer.data.batches import Index
-from glassformer.decode import Best, Sample
+from glassformer.decode import Best, BestRefilled, Sample
 from glassformer.decode.rules import AtLeast, Prefix
 from glassformer.decode.search import Chooser, Rule
 from glassformer.decode.settings import DecodeSettings
@@ -156,7 +156,7 @@ def chooser_for(request: Request, batch: Sentences, *, limits: Index, prefix: in
     if lots is not None:
         return Sample(width, batch.numbers, lots.seed, lots.temperature, lots.top_k, lots.top_p)
     if not any(batch.terms):
-        return Best(width)
+        return BestRefilled(width, speller.eos) if request.settings.refill and width > 1 else Best(width)
     begins = np.full(len(batch.rows), prefix)
     return BestWithTerms(request.widths(batch.terms), batch.terms, limits, begins, speller.vocabulary)
 
