@@ -17,6 +17,7 @@ from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.hub.huggingface.tokenizers import read_tokenizers, tokenizer_files
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, frame_of
+from marian_files import marian_tokenizer_files
 from spm_files import BPE, BYTES, SPECIAL, WORDS, scored, write_spm
 
 TEXTS = ["the Cat sät", "a 中文 dog's", "", "  he  sat.", "thing on", "日 ß"]
@@ -186,19 +187,11 @@ def test_t5_and_llama_as_transformers_reads_them(tmp_path: Path) -> None:
     assert [llama(text)["input_ids"] for text in SPM_TEXTS] == [ids_of(tokenizer, text) for text in SPM_TEXTS]
 
 
-def marian_files(folder: Path) -> None:
-    german = [*("▁", "▁die", "▁Katze", "▁saß", "▁a", "uf"), *"Katzesßdiuf.,Hnr", "▁der", "▁Hund"]
-    write_spm(folder / "source.spm", [*SPECIAL, *scored()])
-    write_spm(folder / "target.spm", [*SPECIAL, *scored(german)])
-    ids = dict.fromkeys(["</s>", "<unk>", *WORDS, *german, ">>deu<<", "<pad>"])
-    write(folder, vocab__json={token: i for i, token in enumerate(ids)}, tokenizer_config__json={"source_lang": "en"})
-
-
 MARIAN = ["the cat sat on the mat.", "die Katze saß auf", "a dot, der Hut", ">>deu<< the dot", "日 x"]
 
 
 def test_marian(tmp_path: Path) -> None:
-    marian_files(tmp_path)
+    marian_tokenizer_files(tmp_path)
     source, target = read_tokenizers(tmp_path, {"model_type": "marian"})
     assert source is not None
     assert target is not None
@@ -212,7 +205,7 @@ def test_marian(tmp_path: Path) -> None:
 
 def test_marian_as_transformers_reads_it(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece", reason="transformers reads these files with it")
-    marian_files(tmp_path)
+    marian_tokenizer_files(tmp_path)
     with warnings.catch_warnings():  # it misses a package that it does not need
         warnings.simplefilter("ignore")
         theirs = transformers.MarianTokenizer.from_pretrained(tmp_path)

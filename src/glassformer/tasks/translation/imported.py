@@ -20,6 +20,7 @@ from glassformer.train.machine import choose_device
 
 FINISHED = "finished training"
 KIND = "transformer"
+DECODING = ("beam", "alpha", "no_repeat")  # settings that both have, and mean alike
 
 
 def read_translator(folder: Path, *, device: str = "cpu") -> Translator:
@@ -62,7 +63,7 @@ def recipe_of(pretrained: Pretrained, target: Tokenizer) -> TranslationRecipe:
     text["never"] = [target.token(number) for number in extras.get("never", []) if number < len(target)]
     if start is not None:
         text["start"] = target.token(start)
-    decode = {name: extras[name] for name in ("beam", "alpha") if name in extras}
+    decode = {name: extras[name] for name in DECODING if name in extras}
     languages = extras.get("languages", [])
     tree = {
         "text": text,
@@ -89,7 +90,7 @@ def pretrained_translator(translator: Translator) -> Pretrained:
     framed = with_frame(source, Frame((), (end,), (end,)))
     recipe = translator.recipe
     never = [number for number in map(target.id, recipe.text.never) if number is not None]
-    extras: dict[str, Any] = {"beam": recipe.decode.beam, "alpha": recipe.decode.alpha}
+    extras: dict[str, Any] = {name: getattr(recipe.decode, name) for name in DECODING}
     extras |= {"never": never} if never else {}
     return Pretrained(
         KIND,

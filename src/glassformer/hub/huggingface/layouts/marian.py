@@ -27,6 +27,7 @@ from glassformer.store.weights import load_weights, weights_of
 
 POSITIONS = 1024  # that the other side makes a table for
 SHARED = "model.shared.weight"
+GENERATED = {"beam": "num_beams", "alpha": "length_penalty", "no_repeat": "no_repeat_ngram_size"}
 EMBEDDED = "model.{side}.embed_tokens.weight"
 
 
@@ -71,7 +72,7 @@ def read_generation(folder: Path, theirs: Theirs) -> dict[str, Any]:
     """How others decode with it: the beam, the length penalty, tokens that are never said. Old files have it in one."""
     generation = {**theirs, **optional_json(folder / GENERATION)}
     never = [ids[0] for ids in generation.get("bad_words_ids") or [] if len(ids) == 1]
-    found = {"beam": generation.get("num_beams"), "alpha": generation.get("length_penalty"), "never": never}
+    found = {name: generation.get(their) for name, their in GENERATED.items()} | {"never": never}
     about = optional_json(folder / TOKENIZER)
     found["languages"] = [about[f"{side}_lang"] for side in ("source", "target") if about.get(f"{side}_lang")]
     found["max_length"] = theirs.get("max_position_embeddings")
@@ -83,8 +84,7 @@ def write_generation(pretrained: Pretrained) -> dict[str, bytes]:
     extras, never = pretrained.extras, pretrained.extras.get("never", [])
     content = {
         **generation_fields(pretrained.marks),
-        "num_beams": extras.get("beam", 1),
-        "length_penalty": extras.get("alpha", 1.0),
+        **{their: extras[name] for name, their in GENERATED.items() if name in extras},
         "max_length": extras.get("max_length", POSITIONS),
         **({"bad_words_ids": [[number] for number in never]} if never else {}),
     }
