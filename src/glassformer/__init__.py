@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from glassformer.data.phrasebook import phrasebook as phrasebook
-    from glassformer.tasks.translation import load as load
+    from glassformer.tasks.loading import load as load
     from glassformer.tasks.translation import train_translator as train_translator
     from glassformer.tasks.translation.glossary import Glossary as Glossary
     from glassformer.tasks.translation.requests import Lots as Lots
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from glassformer.text import train_tokenizer as train_tokenizer
 
 _HOMES = {
-    "load": "glassformer.tasks.translation",
+    "load": "glassformer.tasks.loading",
     "train_translator": "glassformer.tasks.translation",
     "Glossary": "glassformer.tasks.translation.glossary",
     "Lots": "glassformer.tasks.translation.requests",

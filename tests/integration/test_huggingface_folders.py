@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from glassformer import train_translator
 from glassformer.errors import ExportError, ImportingError, RunError, SettingsError
 from glassformer.hub.huggingface import checking
 from glassformer.hub.huggingface.folders import read_folder
-from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.models.registry import MODELS, build, values_of
 from glassformer.tasks.exporting import COMPARED, export_to_huggingface
 from glassformer.tasks.pretrained import load_pretrained, save_pretrained
 from glassformer.tasks.translation import Translator, load
+from glassformer.text import Tokenizer
 from marian_files import SENTENCES, marian_folder
 
 Command = Callable[..., Any]
@@ -173,6 +175,18 @@ def test_every_kind_is_exported_and_checked(kind: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "hf" / COMPARED).read_text())[1]["engine"] == "transformers"
     assert (tmp_path / "hf" / "model.safetensors.index.json").is_file()
     assert read_folder(tmp_path / "hf").kind == kind
+
+
+@pytest.mark.parametrize(("kind", "user"), [("bert", "TextEncoder"), ("vit", "ImageModel"), ("gpt", "LanguageModel")])
+def test_load_gives_what_fits(kind: str, user: str, tmp_path: Path) -> None:
+    texts = Tokenizer.from_json((SHARED_TEXTS % json.dumps(VOCABULARY)), origin="test")
+    marks = SpecialIds(bos=0, eos=0, pad=1, cls=0, sep=0, mask=2)
+    save_pretrained(replace(tiny(kind), tokenizer=texts, marks=marks), tmp_path / "own")
+    assert type(glassformer.load(tmp_path / "own")).__name__ == user
+
+
+SHARED_TEXTS = '{"model": {"type": "WordLevel", "vocab": %s, "unk_token": "<unk>"}, "added_tokens": []}'
+VOCABULARY = {"</s>": 0, "<pad>": 1, "<mask>": 2, "<unk>": 3, "a": 4, "b": 5}
 
 
 def test_an_export_that_reads_back_otherwise_does_not_happen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,7 +371,7 @@ def test_a_name_on_the_hub(tmp_path: Path, command: Command, monkeypatch: pytest
     monkeypatch.setattr(fetching.importlib, "import_module", answering(OSError("no route to host.\nmore")))
     told = command("import", "org/name", "--out", tmp_path / "new")
     assert (told.code, told.err.count("\n")) == (2, 1)
-    assert "cannot be fetched from the Hub (no route to host). Or download" in told.err
+    assert "cannot be fetched from the Hub (no route to host). Download" in told.err
     monkeypatch.setattr(fetching.importlib, "import_module", answering(gpt_folder))
     monkeypatch.undo()
     monkeypatch.setattr(fetching, "fetched", lambda _: gpt_folder)

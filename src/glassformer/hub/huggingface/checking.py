@@ -29,8 +29,8 @@ SEED, LENGTHS = 1, (11, 7, 3)
 TEXT, PAIR = ("gpt", "llama", "bert", "roformer"), ("transformer", "t5")
 RELATIVE = 1e-4  # of the largest number that the model gives out
 # What a file may miss: what is computed, and poolers, which some models have and nothing reads.
-DISPENSABLE = ("position_ids", "embed_positions.weight", "final_logits_bias", "inv_freq")
-DISPENSABLE += ("pooler.dense.weight", "pooler.dense.bias")
+COMPUTED = ("position_ids", "embed_positions.weight", "final_logits_bias", "inv_freq")
+DISPENSABLE = (*COMPUTED, "pooler.dense.weight", "pooler.dense.bias")
 
 
 @dataclass(frozen=True)

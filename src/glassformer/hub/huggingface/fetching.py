@@ -25,12 +25,12 @@ def local_folder(path: str) -> Path:
 
 
 def fetched(name: str) -> Path:
-    by_hand = f"Or download the folder of https://huggingface.co/{name} by hand and give its path."
+    by_hand = f"Download the folder of https://huggingface.co/{name} by hand and give its path."
     try:
         hub: Any = importlib.import_module("huggingface_hub")
     except ImportError:
         raise ImportingError(
-            f"{name}: no such folder. To fetch it from the Hub, install `pip install 'glassformer[hub]'`. {by_hand}"
+            f"{name}: no such folder. To fetch it from the Hub, install `pip install 'glassformer[hub]'`. Or: {by_hand}"
         ) from None
     try:
         return Path(hub.snapshot_download(name, allow_patterns=WANTED, ignore_patterns=UNWANTED, etag_timeout=SECONDS))
