@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from glassformer.data.batches import Index
-from glassformer.decode import Best, Hypothesis, Sample, Task, steps
+from glassformer.decode import Best, BestRefilled, Hypothesis, Sample, Task, steps
 from glassformer.decode.rows import Ended
 from glassformer.decode.rules import AtLeast
 from glassformer.decode.search import Chooser, Rule
@@ -142,7 +142,7 @@ class LanguageModel:
         for rows in steps(task, ended):
             if progress is not None:
                 progress(rows.scores.size)
-        return [one.best(task.n_best) for one in ended]
+        return [one.best(task.n_best, cut_last=task.cut_last) for one in ended]
 
     def stream(self, text: str, asked: Asked = Asked()) -> Iterator[str]:  # noqa: B008
         """The text piece by piece, as soon as each is certain. Greedy, or by lot: what is searched comes at its end."""
@@ -172,17 +172,19 @@ class LanguageModel:
         limits = np.array(
             [asked.max_new if most is None else min(asked.max_new, most) for most in room], dtype=np.int64
         )
+        eos = self.ends[0] if self.ends else NO_END
         return Task(
             model=self.model,
             batch=self.inputs.batch(rows).to(self.device),
             limits=limits,
             bos=self.inputs.firsts(rows),
-            eos=self.ends[0] if self.ends else NO_END,
+            eos=eos,
             device=self.device,
-            chooser=chooser_for(asked, numbers),
+            chooser=chooser_for(asked, numbers, eos=eos),
             rules=list(self.rules(rows, asked, limits)),
             ranked=asked.ranked,
             n_best=asked.n_best,
+            cut_last=False,  # most texts could go on
         )
 
     def rules(self, rows: Sequence[Sequence[int]], asked: Asked, limits: Index) -> Iterator[Rule]:
@@ -260,10 +262,11 @@ def batches_of(rows: Sequence[Sequence[int]], asked: Asked) -> Iterator[list[int
         order = order[size:]
 
 
-def chooser_for(asked: Asked, numbers: Sequence[int]) -> Chooser:
+def chooser_for(asked: Asked, numbers: Sequence[int], *, eos: int) -> Chooser:
+    """A beam stays full, as users of `transformers` know it."""
     lots = asked.lots
     if lots is None:
-        return Best(asked.beam)
+        return Best(1) if asked.beam == 1 else BestRefilled(asked.beam, eos)
     return Sample(asked.n_best, numbers, lots.seed, lots.temperature, lots.top_k, lots.top_p)
 
 
