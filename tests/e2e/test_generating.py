@@ -16,6 +16,8 @@ from glassformer.models.llama import Llama, LlamaConfig
 from glassformer.models.t5 import T5, T5Config
 from glassformer.tasks.pretrained import save_pretrained
 from glassformer.text import train_tokenizer
+from llama2c_files import model_bytes, pieces, vocabulary_bytes, write
+from llama2c_in_numpy import NumpyLlama, NumpyVocabulary
 
 LINES = ["the cat sat on the mat", "cats and mats, and that is that", "a cat is a cat"] * 3
 Command = Callable[..., Outcome]
@@ -136,6 +138,24 @@ def test_other_folders_are_refused(command: Command, models: Path, tmp_path: Pat
     assert "no such folder" in command("generate", tmp_path / "gone", "the").err
     assert "is no model" in command("generate", tmp_path, "the").err
     assert "and --input; give one" in command("generate", models / "llama", "the", "--input", tmp_path / "x").err
+
+
+def test_translators_answer_too(command: Command, trained: Path) -> None:
+    expected = command("translate", trained, "the dog eats bread.", "--beam", 1).out
+    assert command("generate", trained, "the dog eats bread.").out == expected
+
+
+def test_a_model_of_llama2c_is_imported_and_tells_what_numpy_tells(command: Command, tmp_path: Path) -> None:
+    content = model_bytes()
+    write(tmp_path, content, packed=True)
+    imported = command("import", tmp_path / "story.bin.xz", "--out", tmp_path / "model")
+    assert imported.code == 0
+    assert "llama" in imported.out
+    prompt = NumpyVocabulary(vocabulary_bytes(pieces()), len(pieces())).encode("banana")
+    expected, _ = NumpyLlama(content).greedy(prompt, 9)
+    for folder in (tmp_path / "model", tmp_path / "story.bin.xz"):
+        found = json.loads(command("generate", folder, "banana", "--max-new", 9, "--json").out)
+        assert found["ids"] == expected[: len(found["ids"])]
 
 
 def test_the_help_teaches_by_example(command: Command) -> None:

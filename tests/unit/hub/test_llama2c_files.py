@@ -17,37 +17,8 @@ from glassformer.errors import ImportingError, RunError, TokenizerError
 from glassformer.hub.llama2c import is_llama2c, read_llama2c
 from glassformer.hub.mingpt import is_mingpt, read_mingpt
 from glassformer.tasks.generation import LanguageModel
+from llama2c_files import model_bytes, pieces, vocabulary_bytes, write
 from llama2c_in_numpy import NumpyLlama, NumpyVocabulary
-
-LETTERS = [" ", "a", "b", "c", "n"]
-MERGED = [("an", -1.0), (" a", -2.0), (" an", -3.0), ("ban", -4.0), ("ana", -5.0), (" b", -6.0), ("  ", -7.0)]
-
-
-def pieces() -> list[tuple[str, float]]:
-    bytes_ = [(f"<0x{byte:02X}>", 0.0) for byte in range(256)]
-    marks = [("<unk>", 0.0), ("\n<s>\n", 0.0), ("\n</s>\n", 0.0)]
-    return [*marks, *bytes_, *MERGED, *((letter, -10.0 - i) for i, letter in enumerate(LETTERS))]
-
-
-def vocabulary_bytes(entries: list[tuple[str, float]]) -> bytes:
-    body = b"".join(struct.pack("<fi", score, len(text.encode())) + text.encode() for text, score in entries)
-    return struct.pack("<i", max(len(text) for text, _ in entries)) + body
-
-
-def model_bytes(*, shared: bool = True, d: int = 12, d_ff: int = 7, layers: int = 2, heads: int = 3) -> bytes:
-    size, longest, width = len(pieces()), 23, d // heads
-    floats = 2 * size * d if not shared else size * d
-    floats += layers * (2 * d + 2 * d * d + 2 * width * d + 3 * d * d_ff) + d + longest * width
-    header = struct.pack("<7i", d, d_ff, layers, heads, 1, size if shared else -size, longest)
-    numbers = np.random.default_rng(3).normal(scale=0.7, size=floats).astype("<f4")
-    return header + numbers.tobytes()
-
-
-def write(folder: Path, model: bytes, *, packed: bool = False) -> Path:
-    files = {"story.bin": model, f"tok{len(pieces())}.bin": vocabulary_bytes(pieces())}
-    for name, content in files.items():
-        (folder / f"{name}{'.xz' if packed else ''}").write_bytes(lzma.compress(content) if packed else content)
-    return folder
 
 
 @pytest.mark.parametrize("shared", [True, False])
