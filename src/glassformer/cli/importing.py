@@ -17,7 +17,7 @@ IMPORT_EXAMPLES = """
       [dim]a folder with config.json, model.safetensors and tokenizer files[/dim]
 
   glassformer import openai-community/gpt2 --out models/gpt2
-      [dim]a name on the Hugging Face Hub, where there is a network; needs `pip install 'glassformer[hub]'`[/dim]
+      [dim]a name on the Hugging Face Hub, where there is a network; needs `pip install 'glassformer\\[hub]'`[/dim]
 
   glassformer import downloads/stories260K.bin --out models/stories
       [dim]llama2.c's file, with its tok512.bin beside it; also .xz[/dim]

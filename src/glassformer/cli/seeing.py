@@ -22,7 +22,7 @@ CLASSIFY_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer classify models/vit photo.jpg
-      [dim]JPEG, PNG and many others need Pillow: pip install 'glassformer[images]'[/dim]
+      [dim]JPEG, PNG and many others need Pillow: pip install 'glassformer\\[images]'[/dim]
 
   glassformer classify models/digits t10k-images-idx3-ubyte.gz:0-9 --top 1
       [dim]some images of a file that holds many; .npy and .ppm are read too[/dim]
