@@ -15,6 +15,7 @@ from glassformer.cli import (
     corpora,
     demo,
     embedding,
+    explaining,
     exporting,
     generating,
     importing,
@@ -60,6 +61,7 @@ corpora.add_to(app)
 translating.add_to(app)
 generating.add_to(app)
 running.add_to(app)
+explaining.add_to(app)
 seeing.add_to(app)
 embedding.add_to(app)
 importing.add_to(app)

@@ -1,4 +1,4 @@
-"""Using a run: `glassformer evaluate` and `explain`."""
+"""Using a run: `glassformer evaluate`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from glassformer.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from glassformer.data.settings import DataSettings
     from glassformer.decode import DecodeSettings
-    from glassformer.explain.beam_tree import BeamTree
     from glassformer.tasks.translation import Translator
     from glassformer.tasks.translation.material import Held
 
@@ -33,18 +32,6 @@ EVALUATE_EXAMPLES = """
   glassformer evaluate runs/first --corpus phrasebook
       [dim]the built-in corpus' own test part: combinations that training has never seen[/dim]
 """
-EXPLAIN_EXAMPLES = """
-[bold]Examples[/bold]
-
-  glassformer explain runs/en-de "I ate an apple."
-
-  glassformer explain runs/en-de "I ate an apple." --layer 2 --head 1
-
-  glassformer explain runs/en-de "I ate an apple." --tree
-      [dim]all beginnings that the beam search has followed, also those it gave up[/dim]
-
-  glassformer explain runs/en-de "I ate an apple." --json | jq .steps
-"""
 
 Run = Annotated[str, typer.Argument(help="A run folder, made by `glassformer train`.", metavar="RUN")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy. Default: the run's own setting.")]
@@ -58,7 +45,6 @@ DecodeSet = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
-    app.command(epilog=EXPLAIN_EXAMPLES)(explain)
 
 
 def load_noting(run: str, device: str = "cpu") -> Translator:
@@ -150,45 +136,3 @@ def evaluation_set(files: list[str], corpus: str | None, data: DataSettings) -> 
         if files:
             raise DataError(f"Got --corpus {corpus} and files; give one of them.")
         return Held.of(corpus_pairs(corpus, size=data.corpus_size, progress=display.on_count).test)
-
-
-def explain(
-    run: Run,
-    text: Annotated[str, typer.Argument(help="A sentence.")],
-    beam: Beam = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="Show this decoder layer's cross-attention ...")] = None,
-    head: Annotated[
-        int | None, typer.Option(min=1, help="... of this head. Neither: the most like an alignment.")
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many candidates to show at each step.")] = 5,
-    tree: Annotated[bool, typer.Option("--tree", help="Instead: the tree of the beam search.")] = False,
-    json_: Json = False,
-) -> None:
-    """See how a sentence becomes its translation: tokens, attention, the candidates at each step."""
-    translator = load_noting(run)
-    if tree:
-        show_tree(translator.beam_tree(text, beam=beam), as_json=json_)
-        return
-    explanation = translator.explain(text, beam=beam, top=top)
-    if json_:
-        typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
-        return
-
-    from rich.console import Console
-
-    from glassformer.explain.terminal import explanation_view
-
-    chosen = (None if layer is None else layer - 1, None if head is None else head - 1)
-    Console().print(explanation_view(explanation, layer=chosen[0], head=chosen[1]))
-
-
-def show_tree(tree: BeamTree, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(tree.to_dict(), ensure_ascii=False))
-        return
-
-    from rich.console import Console
-
-    from glassformer.explain.beam_tree import tree_view
-
-    Console().print(tree_view(tree))

@@ -6,7 +6,6 @@ Layers and heads are counted from 0 in code, as in the tap names, and from 1 whe
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -23,12 +22,15 @@ class HeadSummary:
     offset: float  # mean of (place of the key - place of the query), weighted by the pattern
     end_share: float  # share of all weight that goes to the last key, the end token: where heads rest
     alignment: float  # 0 to 1: how much like a word alignment it looks
+    first_share: float  # share of all weight that goes to the first key: where heads of decoders rest
 
     @property
     def looks_at(self) -> str:
         """The numbers as a few plain words."""
         if self.end_share > 0.6:
             return "mostly the end token"
+        if self.first_share > 0.6:
+            return "mostly the first token"
         if self.sharpness < 0.15:
             return "everything alike"
         strength = "one piece at a time" if self.sharpness > 0.6 else "a few pieces"
@@ -43,11 +45,20 @@ def _place(offset: float) -> str:
 
 
 def sharpness(pattern: Tensor) -> float:
-    """1 - H/log S with H the mean entropy of the rows (T, S)."""
-    if pattern.size(-1) < 2:
+    """1 - H/log S, in the mean over the rows (T, S), with H the entropy of a row and S the keys that it may look at."""
+    entropy = torch.special.entr(pattern.double()).sum(-1)  # (T,)
+    keys = visible_keys(pattern)
+    if not bool((keys > 1).any()):
         return 1.0
-    entropy = torch.special.entr(pattern.double()).sum(-1).mean()
-    return 1.0 - float(entropy) / math.log(pattern.size(-1))
+    return 1.0 - float((entropy[keys > 1] / keys[keys > 1].log()).mean())
+
+
+def visible_keys(pattern: Tensor) -> Tensor:
+    """How many keys each query may look at, (T,): all, or where nobody looks ahead those up to its own place."""
+    queries, keys = pattern.shape
+    if queries == keys and not bool(pattern.triu(1).any()):
+        return torch.arange(1, keys + 1, dtype=torch.float64)
+    return torch.full((queries,), float(keys), dtype=torch.float64)
 
 
 def mean_offset(pattern: Tensor) -> float:
@@ -81,6 +92,7 @@ def _summary(pattern: Tensor, layer: int, head: int) -> HeadSummary:
         offset=mean_offset(pattern),
         end_share=float(pattern[:, -1].mean()),
         alignment=alignment_score(pattern),
+        first_share=float(pattern[:, 0].mean()),
     )
 
 
@@ -89,3 +101,14 @@ def best_aligned(patterns: Tensor) -> tuple[int, int]:
     alignments exist, measure with them instead."""
     best = max(summarise(patterns), key=lambda summary: summary.alignment)
     return best.layer, best.head
+
+
+def most_telling(patterns: Tensor) -> tuple[int, int]:
+    """(layer, head) of the pattern that chooses most sharply without resting on one key: sharpness times the share of
+    the weight that does not go to the favourite key."""
+    favourite = patterns.mean(dim=-2).amax(dim=-1)  # (N, H)
+    worth = {
+        (one.layer, one.head): one.sharpness * (1 - float(favourite[one.layer, one.head]))
+        for one in summarise(patterns)
+    }
+    return max(worth, key=lambda place: worth[place])

@@ -26,7 +26,7 @@ LABEL_WIDTH, CELL_WIDTH, WIDEST_CELL = 12, 4, 8
 def explanation_view(explanation: Explanation, *, layer: int | None = None, head: int | None = None) -> RenderableType:
     """The whole view. Shows the cross-attention of the given layer and head (from 0), else of the best-looking."""
     parts: list[RenderableType] = [
-        Text.assemble(explanation.text, ("  →  ", "bold"), (explanation.translation, "bold")),
+        title_view(explanation.text, explanation.translation),
         Text(),
         tokens_view("source", explanation.source, explanation.source_ids),
         tokens_view("target", explanation.target, explanation.target_ids),
@@ -36,6 +36,12 @@ def explanation_view(explanation: Explanation, *, layer: int | None = None, head
     if explanation.cross_attention.size(0):
         parts += cross_attention_parts(explanation, layer, head)
     return Group(*parts)
+
+
+def title_view(text: str, answer: str) -> Text:
+    """What was given, and what came of it, if something did; neither can act on the terminal."""
+    given, came = (" ".join(visible(word) for word in one.split(" ") if word) for one in (text, answer))
+    return Text.assemble(given, ("  →  ", "bold"), (came, "bold")) if came else Text(given, style="bold")
 
 
 def cross_attention_parts(explanation: Explanation, layer: int | None, head: int | None) -> list[RenderableType]:
@@ -77,7 +83,12 @@ def steps_view(steps: Sequence[Step], *, score: float) -> RenderableType:
     table.add_column("probability", no_wrap=True)
     table.add_column("most probable", overflow="fold")
     for number, step in enumerate(steps, start=1):
-        table.add_row(str(number), Text(visible(step.chosen)), probability_bar(step.probability), candidates(step))
+        table.add_row(
+            str(number),
+            Text(visible(step.chosen)),
+            probability_bar(step.probability),
+            candidates(step.top, step.chosen),
+        )
     return Group(table, Text(f"Sum of log-probabilities {score:.3f}", style="dim"))
 
 
@@ -86,11 +97,11 @@ def probability_bar(probability: float, *, width: int = 8) -> Text:
     return Text.assemble(f"{probability:6.1%} ", ("━" * filled, "blue"), ("─" * (width - filled), "dim"))
 
 
-def candidates(step: Step) -> Text:
+def candidates(top: Sequence[tuple[str, float]], chosen: str) -> Text:
     """`apple·.910  apples·.041 ...` with the chosen one underlined: the eye finds it without colour."""
     parts = Text()
-    for piece, probability in step.top:
-        parts.append(visible(piece), style="underline" if piece == step.chosen else "")
+    for piece, probability in top:
+        parts.append(visible(piece), style="underline" if piece == chosen else "")
         parts.append(f"·{probability:.3f}  ".replace("·0.", "·."), style="dim")
     return parts
 

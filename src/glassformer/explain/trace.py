@@ -7,9 +7,7 @@ the same values (a test of the model holds the two equal), so this is what decod
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -19,13 +17,10 @@ from torch import Tensor, nn
 
 from glassformer.errors import ModelError
 from glassformer.explain.heads import best_aligned
+from glassformer.explain.hearing import attentions, heard_pass
 from glassformer.explain.terminal import explanation_view
-from glassformer.nn.taps import listen
 
 Side = Literal["source", "target"]
-ENCODER_SELF = re.compile(r"(?:^|\.)encoder\.blocks\.(\d+)\.self_attention\.core\.pattern$")
-DECODER_SELF = re.compile(r"(?:^|\.)decoder\.blocks\.(\d+)\.self_attention\.core\.pattern$")
-DECODER_CROSS = re.compile(r"(?:^|\.)decoder\.blocks\.(\d+)\.cross_attention\.core\.pattern$")
 
 
 class PairBatch(Protocol):
@@ -121,7 +116,7 @@ def explain_pass(
     logits, values = heard_pass(model, batch)
     log_probabilities = logits[0].float().log_softmax(-1)  # (T, V)
     chosen = log_probabilities.gather(1, torch.tensor(target_ids)[:, None].to(logits.device)).squeeze(1)  # (T,)
-    source, target = len(source_ids), len(target_ids)
+    heard = attentions(values)
     return Explanation(
         text=text,
         translation=translation,
@@ -130,40 +125,12 @@ def explain_pass(
         target=tuple(piece("target", i) for i in target_ids),
         target_ids=tuple(target_ids),
         steps=_steps(log_probabilities.exp(), target_ids, lambda i: piece("target", i), top),
-        encoder_attention=stacked_patterns(values, ENCODER_SELF, source, source),
-        decoder_attention=stacked_patterns(values, DECODER_SELF, target, target),
-        cross_attention=stacked_patterns(values, DECODER_CROSS, target, source),
+        encoder_attention=heard["encoder", "self"],
+        decoder_attention=heard["decoder", "self"],
+        cross_attention=heard["decoder", "cross"],
         values=values,
         score=float(chosen.sum()),
     )
-
-
-def heard_pass(model: nn.Module, batch: PairBatch) -> tuple[Tensor, dict[str, Tensor]]:
-    """The logits (1, T, V) and every tap's value of one pass in evaluation mode. A tap that is passed several
-    times (weights shared between layers) gets a number behind its name from the second time on."""
-    with torch.no_grad(), evaluating(model), listen(model) as heard:
-        logits = model(batch)
-    named = ((name if i == 0 else f"{name}#{i}", value) for name, all_ in heard.items() for i, value in enumerate(all_))
-    return logits, dict(named)
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode (no dropout) while open, then the mode it had."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)
-
-
-def stacked_patterns(values: Mapping[str, Tensor], name: re.Pattern[str], queries: int, keys: int) -> Tensor:
-    """The patterns (N, H, queries, keys) whose tap names match, in the order of their blocks; N = 0 if none do."""
-    found = [(int(match[1]), value) for key, value in values.items() if (match := name.search(key))]
-    if not found:
-        return torch.zeros(0, 0, queries, keys)
-    return torch.stack([value[0] for _, value in sorted(found, key=lambda pair: pair[0])]).float().cpu()
 
 
 def _steps(probabilities: Tensor, chosen: Sequence[int], piece: Callable[[int], str], top: int) -> tuple[Step, ...]:

@@ -15,6 +15,8 @@ from typing import Any
 from glassformer.config import Tree, tree_to_toml
 from glassformer.errors import ImportingError, RunError
 from glassformer.hub.huggingface.folders import CONFIG as THEIR_CONFIG
+from glassformer.hub.huggingface.folders import read_config
+from glassformer.hub.huggingface.layouts import layout_for
 from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.hub.reading import is_model, read_model
 from glassformer.models.registry import MODELS, build, values_of
@@ -65,6 +67,16 @@ def kind_of(folder: Path) -> str:
     if kind not in MODELS:
         raise RunError(f"{folder / CONFIG}: kind = {kind!r}; known are {', '.join(MODELS)}. Update glassformer.")
     return str(kind)
+
+
+def holds_translator(folder: Path) -> bool:
+    """Whether it is a run of training, or a translator made by others. Of a damaged one, loading it tells more."""
+    if (folder / CONFIG).is_file():
+        try:
+            return kind_of(folder) == TRANSLATOR
+        except RunError:
+            return True
+    return (folder / THEIR_CONFIG).is_file() and layout_for(read_config(folder)).kind == TRANSLATOR
 
 
 def read_tree(folder: Path) -> Tree:

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from glassformer.errors import ModelError
-from glassformer.explain.trace import ENCODER_SELF, Explanation, heard_pass, stacked_patterns
+from glassformer.explain.hearing import attentions, heard_pass
+from glassformer.explain.trace import Explanation
 from glassformer.models.transformer import Transformer
 
 Explain = Callable[..., Explanation]
@@ -106,5 +107,5 @@ def test_a_batch_that_is_not_the_pair_is_refused(explain: Explain) -> None:
 
 def test_layers_stand_in_the_order_of_their_numbers() -> None:
     values = {f"encoder.blocks.{i}.self_attention.core.pattern": torch.full((1, 1, 2, 2), float(i)) for i in (10, 9, 2)}
-    assert stacked_patterns(values, ENCODER_SELF, 2, 2)[:, 0, 0, 0].tolist() == [2, 9, 10]
-    assert stacked_patterns({}, ENCODER_SELF, 2, 3).shape == (0, 0, 2, 3)
+    assert attentions(values)["encoder", "self"][:, 0, 0, 0].tolist() == [2, 9, 10]
+    assert attentions({}) == {}
