@@ -376,3 +376,22 @@ def test_a_name_on_the_hub(tmp_path: Path, command: Command, monkeypatch: pytest
     monkeypatch.undo()
     monkeypatch.setattr(fetching, "fetched", lambda _: gpt_folder)
     assert fetching.local_folder("org/name") == gpt_folder
+
+
+# Showing
+
+
+def test_show_of_every_kind_of_folder(
+    marian: Path, trained: Path, gpt_folder: Path, tmp_path: Path, command: Command
+) -> None:
+    save_pretrained(read_folder(gpt_folder), tmp_path / "own")
+    for folder in (marian, trained, gpt_folder, tmp_path / "own"):
+        expected = sum(parameter.numel() for parameter in load_pretrained(folder).model.parameters())
+        told = command("show", folder, "--json")
+        assert json.loads(told.out)["parameters"] == expected
+    assert "2 × block" in command("show", gpt_folder, "--depth", 1).out
+    assert "--set changes a named size" in command("show", gpt_folder, "--set", "d=3").err
+    with_tensors(gpt_folder, lambda t: t.update(extra=torch.zeros(2)))
+    assert "extra is unexpected" in command("show", gpt_folder).err
+    told = command("show", tmp_path)
+    assert (told.code, told.err.count("\n")) == (2, 1)

@@ -22,6 +22,7 @@ from glassformer.cli import (
     learning,
     running,
     seeing,
+    showing,
     tokens,
     training,
     translating,
@@ -65,6 +66,7 @@ explaining.add_to(app)
 seeing.add_to(app)
 embedding.add_to(app)
 importing.add_to(app)
+showing.add_to(app)
 exporting.add_to(app)
 comparing.add_to(app)
 learning.add_to(app)

@@ -1,0 +1,244 @@
+"""The architecture of a model as a tree: what it is made of, shapes, parameters, and what a token costs.
+
+Read off the modules themselves, so it is true of every model, and needs no numbers in them (torch's meta device).
+
+FLOPs are those of one token's forward pass: 2 for every weight that it meets in a product (a multiplication and an
+addition), and in each attention 4 x context x heads x head width (scores, and the mixture of values). Norms,
+activations and softmax, which are small beside them, are not counted; nor is what happens once a text (a pooler, a head
+that tells the class of all of it). Of an encoder-decoder it is one source token and one target token. Of experts only
+those that a token is sent to count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from glassformer.config import Settings
+from glassformer.nn.attention import CrossAttention, HeadsOut, ScaledDotProduct, SelfAttention
+from glassformer.nn.dropout import Dropout
+from glassformer.nn.experts import Experts
+from glassformer.nn.heads import ClassHead, FirstTokenHead, MaskedWordsHead, VocabularyHead
+from glassformer.nn.patches import GridPositions
+from glassformer.nn.taps import Tap
+
+UNSEEN = (Tap, Dropout, nn.Identity, ScaledDotProduct)
+BYTES = 4  # of a number in fp32
+USUAL_CONTEXT = 512
+
+
+@dataclass(frozen=True)
+class Part:
+    """A module, or several alike."""
+
+    name: str
+    what: str  # its class
+    shape: str
+    parameters: int  # of all `times` together; of tied ones only where they come first
+    flops: int  # the same, for one token
+    times: int = 1
+    tied: str = ""  # the name of what it shares its weights with
+    once: bool = False  # used once a text, not for every token
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A whole model."""
+
+    kind: str
+    settings: dict[str, Any]
+    context: int
+    parameters: int
+    flops: int
+    bytes: int
+    parts: tuple[Part, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def architecture_of(model: nn.Module, *, kind: str, context: int | None = None) -> Architecture:
+    """The tree of a model; `context` is how many tokens an attention sees."""
+    config = cast(Settings, model.config)
+    chosen = context or usual_context(model)
+    root = Reader(model, chosen).part("", model)
+    total = sum(parameter.numel() for parameter in model.parameters())
+    return Architecture(
+        kind=kind,
+        settings=config.model_dump(exclude_none=True, exclude={"size"}),
+        context=chosen,
+        parameters=total,
+        flops=root.flops,
+        bytes=total * BYTES,
+        parts=root.parts,
+    )
+
+
+def usual_context(model: nn.Module) -> int:
+    """As long as texts can be, where there is a limit; all patches of an image."""
+    if patches := patches_of(model):
+        return patches
+    return int(getattr(model.config, "max_length", USUAL_CONTEXT))
+
+
+def patches_of(module: nn.Module) -> int:
+    """The tokens of an image, where images are read here; else 0."""
+    positions = getattr(getattr(module, "inputs", None), "positions", None)
+    return len(positions.weight) if isinstance(positions, GridPositions) else 0
+
+
+class Reader:
+    """Goes through a model in the order of its modules, and counts every weight where it is first met."""
+
+    def __init__(self, model: nn.Module, context: int) -> None:
+        self.context = context
+        self.first: dict[int, str] = {}  # where a weight was first met
+        self.memory = patches_of(getattr(model, "encoder", model))  # what cross-attention sees, if it is an image
+        self.window = getattr(model, "window", None)
+        self.whole_texts = getattr(model.config, "head", None) == "sentence" or bool(patches_of(model))
+
+    def part(self, name: str, module: nn.Module, place: str = "", *, patches: int = 0) -> Part:
+        patches = patches_of(module) or patches
+        own = [(label, weight) for label, weight in module.named_parameters(recurse=False, remove_duplicate=False)]
+        new = [weight for label, weight in own if self.first.setdefault(id(weight), f"{place}{label}") == place + label]
+        inside = tuple(shortened(part) for part in folded(list(self.parts(module, place, patches))))
+        once = isinstance(module, FirstTokenHead) or (isinstance(module, ClassHead) and self.whole_texts)
+        flops = own_flops(module) + sum(part.flops for part in inside)
+        return Part(
+            name=name,
+            what=type(module).__name__,
+            shape=shape_of(module, own),
+            parameters=sum(map(Tensor.numel, new)) + sum(part.parameters for part in inside),
+            flops=0 if once else flops,
+            tied=next((self.first[id(weight)] for _, weight in own if all(weight is not one for one in new)), ""),
+            once=once,
+            parts=inside,
+        )
+
+    def parts(self, module: nn.Module, place: str, patches: int) -> Iterator[Part]:
+        children = list(module.named_children())
+        for name, child in sorted(
+            children, key=lambda one: one[0] != "encoder"
+        ):  # it comes first, wherever it was made
+            if isinstance(child, HeadsOut):
+                yield self.mixture(module, child, patches)
+            if isinstance(child, nn.ModuleList):
+                many = [self.part(name, one, f"{place}{name}.{i}.", patches=patches) for i, one in enumerate(child)]
+                share = module.router.per_token / len(child) if isinstance(module, Experts) else 1.0
+                yield from (replace(part, flops=round(part.flops * share)) for part in folded(many))
+            elif not isinstance(child, UNSEEN):
+                yield self.part(name, child, f"{place}{name}.", patches=patches)
+
+    def mixture(self, attention: nn.Module, out: HeadsOut, patches: int) -> Part:
+        """What has no weights: scores of all that is seen, and the mixture of its values."""
+        seen = patches or self.context
+        if isinstance(attention, CrossAttention):
+            seen = self.memory or self.context
+        elif self.window and not patches:
+            seen = min(seen, self.window)
+        width = cast(int, attention.head_width)
+        heads = out.linear.in_features // width
+        shape = f"{heads} heads of {width}, {seen:,} tokens seen"
+        if isinstance(attention, SelfAttention) and attention.kv_heads != heads:
+            shape = f"{heads} heads of {width} ({attention.kv_heads} of keys), {seen:,} tokens seen"
+        return Part("core", "ScaledDotProduct", shape, 0, 4 * seen * heads * width)
+
+
+def own_flops(module: nn.Module) -> int:
+    """2 for every weight that a token is multiplied with; embeddings are only looked up."""
+    multiplies = isinstance(module, nn.Linear | VocabularyHead | MaskedWordsHead)
+    weight = getattr(module, "weight", None)
+    return 2 * weight.numel() if multiplies and isinstance(weight, Tensor) else 0
+
+
+def shape_of(module: nn.Module, own: Sequence[tuple[str, Tensor]]) -> str:
+    if isinstance(module, nn.Linear):
+        return f"{module.in_features:,} → {module.out_features:,}" + ("" if module.bias is None else ", bias")
+    sizes = {label: " × ".join(f"{size:,}" for size in weight.shape) for label, weight in own}
+    matrix = sizes.pop("weight", sizes.pop("gain", None))
+    others = [label if matrix else f"{label} {size}" for label, size in sizes.items()]
+    return ", ".join([matrix, *others] if matrix else others)
+
+
+def folded(parts: Sequence[Part]) -> Iterator[Part]:
+    """Neighbours of the same name and make become one."""
+    for _, group in groupby(parts, key=lambda part: replace(part, name=part.name)):
+        same = list(group)
+        sums = {name: sum(getattr(part, name) for part in same) for name in ("parameters", "flops")}
+        yield replace(same[0], **sums, times=len(same)) if len(same) > 1 else same[0]
+
+
+def shortened(part: Part) -> Part:
+    """What only wraps one other thing is shown as that: attention_residual.norm."""
+    if len(part.parts) != 1 or part.shape or part.times > 1 or part.parts[0].times > 1:
+        return part
+    inner = part.parts[0]
+    return replace(inner, name=f"{part.name}.{inner.name}", once=part.once, flops=part.flops)
+
+
+# For the terminal
+
+
+def architecture_view(found: Architecture, *, depth: int | None = None) -> Iterator[str]:
+    """Lines: the tree, and the sums below it."""
+    rows = [(found.kind, "", "parameters", "FLOPs"), *tree_rows(found.parts, "", depth)]
+    left, middle = (max(len(row[i]) for row in rows) for i in (0, 1))
+    yield settings_line(found.settings)
+    for name, shape, parameters, flops in rows:
+        yield f"{name:<{left}}  {shape:<{middle}}  {parameters:>14}  {flops:>7}".rstrip()
+    yield ""
+    yield f"Parameters   {found.parameters:,}, tied ones once; below n × stand the numbers of one"
+    yield f"Memory       {short(found.bytes)}B for the weights in fp32"
+    yield f"FLOPs        {short(found.flops)} a token, forward, with {found.context:,} tokens seen: 2 a weight that it"
+    yield "             meets, 4 × tokens seen × heads × head width in each attention; norms and the like not counted"
+
+
+def settings_line(settings: dict[str, Any]) -> str:
+    return ", ".join(words for name, value in settings.items() if (words := setting_words(name, value)))
+
+
+def setting_words(name: str, value: Any) -> str:
+    """Switches that are on by their name, numbers but 0, names; nothing of sections."""
+    if isinstance(value, bool):
+        return name if value else ""
+    if isinstance(value, int):
+        return f"{name} {value:,}" if value else ""
+    if isinstance(value, tuple):
+        return f"{name} {' × '.join(map(str, value))}"
+    return f"{name} {value}" if isinstance(value, str) else ""
+
+
+def tree_rows(parts: Sequence[Part], before: str, depth: int | None) -> Iterator[tuple[str, str, str, str]]:
+    if depth == 0:
+        return
+    for part in parts:
+        last = part is parts[-1]
+        name = f"{part.times} × {part.name.removesuffix('s')}" if part.times > 1 else part.name
+        yield f"{before}{'└─ ' if last else '├─ '}{name}", part_words(part), count_words(part), flops_words(part)
+        below = None if depth is None else depth - 1
+        yield from tree_rows(part.parts, before + ("   " if last else "│  "), below)
+
+
+def part_words(part: Part) -> str:
+    return f"{part.shape} = {part.tied}" if part.tied else part.shape or part.what
+
+
+def count_words(part: Part) -> str:
+    return f"{part.parameters:,}" if part.parameters else "tied" if part.tied else ""
+
+
+def flops_words(part: Part) -> str:
+    return "once" if part.once else short(part.flops) if part.flops else ""
+
+
+def short(number: int) -> str:
+    """1,234,567 -> 1.23 M."""
+    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}" if number < 1000 * size else f"{number / size:,.0f} {unit}"
+    return f"{number} "
