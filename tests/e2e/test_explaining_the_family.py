@@ -150,7 +150,7 @@ def test_masks_are_filled_where_they_stand(folders: dict[str, Path]) -> None:
 
 def test_heads_of_encoders_are_read_as_they_are_meant(folders: dict[str, Path]) -> None:
     sentence = explain(load_pretrained(folders["bert-sentence"]), SENTENCE)
-    assert [one.at for one in sentence.predictions] == ["the whole"]
+    assert [one.at for one in sentence.predictions] == ["whole"]
     assert {name for name, _ in sentence.predictions[0].top} == set(LABELS)
     tokens = explain(load_pretrained(folders["bert-tokens"]), SENTENCE)
     assert len(tokens.predictions) == len(tokens.tokens[""].pieces)

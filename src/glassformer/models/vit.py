@@ -148,7 +148,7 @@ class Vit(WithTaps):
         self.pooled, self.logits = Tap(), Tap()
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1 or name == "inputs.first":
-                nn.init.trunc_normal_(parameter, std=0.02)
+                nn.init.normal_(parameter, std=0.02)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
 

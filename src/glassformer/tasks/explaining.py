@@ -27,7 +27,7 @@ from glassformer.tasks.generation.inputs import TokenBatch, start_of
 from glassformer.tasks.vision import ImageBatch, ImageModel
 from glassformer.text import Tokenizer
 
-WHOLE = "the whole"
+WHOLE = "whole"
 ANSWER = Asked(max_new=64)
 
 
