@@ -64,9 +64,10 @@ def test_a_translator_of_others_translates_as_they_do(marian: Path, tmp_path: Pa
 
 def test_beams_find_the_same(marian: Path) -> None:
     translator = load(marian)
-    assert (translator.recipe.decode.beam, translator.recipe.decode.no_repeat) == (3, 2)
+    decode = translator.recipe.decode
+    assert (decode.beam, decode.no_repeat, decode.refill) == (3, 2, True)
     model = transformers.MarianMTModel.from_pretrained(marian).eval()
-    for text in SENTENCES[1:]:
+    for text in SENTENCES:
         ids = [*translator.source.encode(text), 0]
         given = model.generate(
             torch.tensor([ids]), num_beams=3, early_stopping="never", max_new_tokens=int(len(ids) * 3 + 10)

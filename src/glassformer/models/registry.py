@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from glassformer.config import Settings, section_of, validate
 from glassformer.errors import SettingsError
@@ -35,6 +36,24 @@ def model_class(kind: str) -> type[nn.Module]:
 def sizes(kind: str) -> dict[str, dict[str, Any]]:
     """The named sizes of a kind."""
     return cast(dict[str, dict[str, Any]], import_module(_entry(kind)[0]).SIZES)
+
+
+class Undrawn(TorchFunctionMode):
+    """Weights keep whatever stood in their memory: others come in anyway, and to draw them takes longer than that."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if func in (Tensor.normal_, Tensor.uniform_) or getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
+
+
+def build_undrawn(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
+    """A model whose weights are to be filled in, every one of them."""
+    with Undrawn():
+        return build(kind, values, origin=origin)
 
 
 def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:

@@ -19,7 +19,7 @@ from glassformer.hub.huggingface.folders import read_config
 from glassformer.hub.huggingface.layouts import layout_for
 from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.hub.reading import is_model, read_model
-from glassformer.models.registry import MODELS, build, values_of
+from glassformer.models.registry import MODELS, build_undrawn, values_of
 from glassformer.store import files
 from glassformer.store.checkpoints import WEIGHTS
 from glassformer.store.run import CONFIG, RunFolder
@@ -90,7 +90,7 @@ def read_own(folder: Path, device: Any = "cpu") -> Pretrained:
     """A folder that `save_pretrained` wrote."""
     run, tree = RunFolder(folder), read_tree(folder)
     kind = tree["kind"]
-    model = build(kind, tree.get("model", {}), origin=str(folder / CONFIG))
+    model = build_undrawn(kind, tree.get("model", {}), origin=str(folder / CONFIG))
     weights, _ = run.weights()
     load_weights(model, weights, origin=str(folder))
     return Pretrained(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
+import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from glassformer.config import Settings, validate
 from glassformer.errors import SettingsError
-from glassformer.models.registry import build, config_class, model_class, sizes, spelled_out, values_of
+from glassformer.models.registry import build, build_undrawn, config_class, model_class, sizes, spelled_out, values_of
 from glassformer.models.sizes import filled
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig
 
@@ -81,3 +82,15 @@ class Outer(Settings):
 
 def test_sections_are_spelled_out_too() -> None:
     assert spelled_out(Outer, {"inner": {}}) == {"inner": {"size": "one", "width": None}, "depth": 2}
+
+
+def test_what_is_to_be_filled_in_is_not_drawn() -> None:
+    values = {"N": 1, "d": 6, "h": 2, "d_ff": 5, "source_vocabulary": 11, "target_vocabulary": 11}
+    before = torch.get_rng_state()
+    model = build_undrawn("transformer", values)
+    assert torch.equal(torch.get_rng_state(), before)
+    drawn = build("transformer", values)
+    assert not torch.equal(torch.get_rng_state(), before)
+    assert [p.shape for p in model.parameters()] == [p.shape for p in drawn.parameters()]
+    positions = [one.encoder.inputs.positions.table for one in (model, drawn)]
+    assert torch.equal(*positions), "what is computed is computed"

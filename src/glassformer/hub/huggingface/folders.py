@@ -29,7 +29,7 @@ from glassformer.hub.huggingface.layouts import layout_for, layouts_of
 from glassformer.hub.huggingface.marks import GENERATION, generation_fields, read_marks
 from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.hub.huggingface.tokenizers import read_tokenizers, tokenizer_files
-from glassformer.models.registry import build
+from glassformer.models.registry import build_undrawn
 from glassformer.store.weights import weights_of
 
 CONFIG = "config.json"
@@ -45,7 +45,7 @@ def read_folder(path: str | Path) -> Pretrained:
     layout = layout_for(theirs)
     checkpoint = open_checkpoint(folder)
     names = renamed(checkpoint, layout)
-    model = build(layout.kind, layout.to_config(theirs, frozenset(names)), origin=str(folder / CONFIG))
+    model = build_undrawn(layout.kind, layout.to_config(theirs, frozenset(names)), origin=str(folder / CONFIG))
     fill(model, layout, Renamed(checkpoint, names), origin=str(folder))
     tokenizer, target = read_tokenizers(folder, theirs)
     return Pretrained(

@@ -63,7 +63,7 @@ def recipe_of(pretrained: Pretrained, target: Tokenizer) -> TranslationRecipe:
     text["never"] = [target.token(number) for number in extras.get("never", []) if number < len(target)]
     if start is not None:
         text["start"] = target.token(start)
-    decode = {name: extras[name] for name in DECODING if name in extras}
+    decode = {name: extras[name] for name in DECODING if name in extras} | {"refill": True}  # as `transformers` does
     languages = extras.get("languages", [])
     tree = {
         "text": text,
