@@ -111,7 +111,8 @@ class TapedEncoder:
         owners = numbers.ctypes.data
         _, keys, values = self.in_heads(self.work.qkv[:rows], sentences, 3)
         for op in self.looks:
-            looking(op, keys, values, slots=length, owners=owners, mask=None if mask is None else mask[:, 0, 0])
+            seen = None if mask is None else mask[:, 0, 0]
+            looking(op, keys, values, slots=length, owners=owners, mask=seen, together=True)
         memories = empty(len(self.reads), rows, self.reads[0].outputs)  # (N, B*S, 2 * G * E)
         for op, memory in zip(self.reads, memories, strict=True):
             op.y = memory.data_ptr()

@@ -18,7 +18,7 @@ from glassformer.nn.tape import Op, Panels, looking, placed
 if TYPE_CHECKING:
     from glassformer.models.bert import Bert, Block
 
-LONGEST = 160  # tokens of a text; over longer ones torch's fused attention is quicker
+LONGEST = 512  # tokens of a text; over longer ones torch's fused attention is quicker
 
 
 class TapedBert:
@@ -55,7 +55,7 @@ class TapedBert:
         mask = None if bool(real.all()) else unseen.repeat_interleave(lengths, dim=0)  # (R, T)
         keys, values = self.keys_values(len(ids))
         for op in self.looks:
-            looking(op, keys, values, slots=size, owners=first.data_ptr(), row_mask=mask)
+            looking(op, keys, values, slots=size, owners=first.data_ptr(), mask=mask, together=True)
         self.work.tape.run(len(ids))
         del places  # until now the tape has read them
         return self.work.x[: len(ids)].clone()

@@ -35,6 +35,7 @@
 #define PANEL (2 * LANES) /* outputs of a panel */
 #define TILE 6            /* rows that are computed at a time: their sums fill the registers */
 #define CACHED 240        /* rows that all panels are multiplied with before the next */
+#define ABREAST 4         /* rows whose attention is computed at a time */
 #define BLOCK 64          /* numbers of which the largest is looked at first */
 #define PORTION 16        /* panels of logits that are looked through while they are at hand */
 
@@ -59,7 +60,7 @@ typedef struct {
     int64_t sentence_step, head_step, slot_step; /* of keys and values */
     int64_t mask_sentence_step, mask_row_step;
     int64_t heads, groups, head_width, slots, first_slot;
-    int64_t together; /* rows of each sentence */
+    int64_t together; /* rows of each sentence; of ATTEND: whether they follow each other and see the same slots */
     const int64_t *owners, *places; /* of each row: its sentence, its slot among the new ones */
     int64_t *found, wanted;         /* where the likeliest outputs of each row are told, and how many */
     double number;    /* the scale of an embedding or of scores; the eps of a norm */
@@ -120,13 +121,25 @@ static inline vec exponential(vec x) {
     return (vec)((whole)p + (power << 23));
 }
 
+/* |x| Phi(-|x|), what GELU lacks to the larger of 0 and x: |x| e^(-x^2 / 2) times a polynomial in 1 / (1 + 0.4 |x|),
+   which is within 8e-9 of it. */
+static inline vec gelu_tail(vec x) {
+    vec size = -larger(all(-30.0f), -larger(x, -x)); /* beyond, nothing is left; what is not a number stays so */
+    vec t = 1.0f / (1.0f + 0.4f * size);
+    vec p = all(0.0571698746f);
+    p = p * t - 0.2575313824f;
+    p = p * t + 0.3437638419f;
+    p = p * t + 0.0103300527f;
+    p = p * t + 0.1896978194f;
+    p = p * t + 0.1565700532f;
+    return size * (p * t) * exponential(-0.5f * size * size);
+}
+
 static inline vec activated(vec v, int64_t activation) {
     switch (activation) {
         case RELU: return larger(all(0), v);
         case SILU: return v / (1.0f + exponential(-v));
-        case GELU:
-            for (int i = 0; i < LANES; i++) v[i] *= 0.5f + 0.5f * erff(v[i] * 0.70710678f);
-            return v;
+        case GELU: return larger(all(0), v) - gelu_tail(v);
         case GELU_TANH: return v / (1.0f + exponential(-1.59576912f * (v + 0.044715f * v * v * v)));
     }
     return v;
@@ -390,6 +403,117 @@ static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
     }
 }
 
+/* Where rows of a sentence follow each other and see the same slots, as in an encoder, ABREAST rows are read at a time;
+   of fewer, the last counts several times. A head's keys are turned round once, so that a vector holds one number of
+   several keys and nothing is summed across it. What is computed for a row depends on no other row. */
+typedef struct {
+    float *turned;                /* (head width, columns) */
+    float *shares;                /* (ABREAST, columns), each row to be multiplied by its part */
+    float part[ABREAST];          /* 1 / the sum of a row's shares */
+    const float *queries[ABREAST];
+    float *outputs[ABREAST];
+    int64_t columns;              /* slots that are seen, filled up to whole vectors */
+} Sheet;
+
+static void turn_keys(const float *keys, int64_t width, const Seen *seen, const Sheet *sheet) {
+    for (int64_t e = 0; e < width; e++) {
+        float *row = sheet->turned + e * sheet->columns;
+        for (int64_t s = 0; s < seen->count; s++) row[s] = keys[seen->offsets[s] + e];
+        for (int64_t s = seen->count; s < sheet->columns; s++) row[s] = 0;
+    }
+}
+
+/* q K^T for `vectors` times LANES slots */
+static inline __attribute__((always_inline)) void score(
+    const Sheet *sheet, int64_t width, int64_t first, const int vectors) {
+    vec sums[ABREAST][2];
+    for (int r = 0; r < ABREAST; r++) sums[r][0] = sums[r][1] = all(0);
+    for (int64_t e = 0; e < width; e++) {
+        const float *keys = sheet->turned + e * sheet->columns + first;
+        for (int r = 0; r < ABREAST; r++) {
+            for (int j = 0; j < vectors; j++) sums[r][j] += sheet->queries[r][e] * load(keys + j * LANES);
+        }
+    }
+    for (int r = 0; r < ABREAST; r++) {
+        for (int j = 0; j < vectors; j++) store(sheet->shares + r * sheet->columns + first + j * LANES, sums[r][j]);
+    }
+}
+
+/* e^(score - the largest); gives 1 / the sum of all. What is filled up was added -infinity and is next to nothing. */
+static float soften(float *shares, const float *added, int64_t columns, float scale) {
+    vec most = all(-INFINITY), sum = all(0);
+    for (int64_t i = 0; i < columns; i += LANES) {
+        vec scaled = load(shares + i) * scale + load(added + i);
+        store(shares + i, scaled);
+        most = larger(scaled, most);
+    }
+    float top = largest_of(most);
+    for (int64_t i = 0; i < columns; i += LANES) {
+        vec power = exponential(load(shares + i) - top);
+        store(shares + i, power);
+        sum += power;
+    }
+    return columns ? 1 / sum_of(sum) : 0; /* who sees nothing mixes nothing */
+}
+
+/* `vectors` times LANES values of shares V, from the value `first` on */
+static inline __attribute__((always_inline)) void mix_rows(
+    const Sheet *sheet, const float *values, const Seen *seen, int64_t first, const int vectors) {
+    vec sums[ABREAST][2];
+    for (int r = 0; r < ABREAST; r++) sums[r][0] = sums[r][1] = all(0);
+    for (int64_t s = 0; s < seen->count; s++) {
+        const float *value = values + seen->offsets[s] + first;
+        for (int j = 0; j < vectors; j++) {
+            for (int r = 0; r < ABREAST; r++) {
+                sums[r][j] += sheet->shares[r * sheet->columns + s] * load(value + j * LANES);
+            }
+        }
+    }
+    for (int r = 0; r < ABREAST; r++) {
+        for (int j = 0; j < vectors; j++) store(sheet->outputs[r] + first + j * LANES, sums[r][j] * sheet->part[r]);
+    }
+}
+
+static void attend_rows(Sheet *sheet, const float *values, const Seen *seen, int64_t width, float scale) {
+    int64_t i = 0, columns = sheet->columns;
+    for (; i + 2 * LANES <= columns; i += 2 * LANES) score(sheet, width, i, 2);
+    for (; i < columns; i += LANES) score(sheet, width, i, 1);
+    for (int r = 0; r < ABREAST; r++) sheet->part[r] = soften(sheet->shares + r * columns, seen->added, columns, scale);
+    for (i = 0; i + 2 * LANES <= width; i += 2 * LANES) mix_rows(sheet, values, seen, i, 2);
+    for (; i + LANES <= width; i += LANES) mix_rows(sheet, values, seen, i, 1);
+    for (; i < width; i++) {
+        for (int r = 0; r < ABREAST; r++) {
+            const float *shares = sheet->shares + r * columns;
+            float sum = 0;
+            for (int64_t s = 0; s < seen->count; s++) sum += shares[s] * values[seen->offsets[s] + i];
+            sheet->outputs[r][i] = sum * sheet->part[r];
+        }
+    }
+}
+
+static void attend_together(const Op *op, int64_t rows, int me, int threads, Seen seen, Sheet sheet) {
+    Part own = share(rows, me, threads);
+    for (int64_t begin = own.begin, end; begin < own.end; begin = end) {
+        int64_t b = op->owners[begin];
+        for (end = begin + 1; end < own.end && op->owners[end] == b;) end++;
+        look_around(op, op->mask ? op->mask + b * op->mask_sentence_step : 0, &seen);
+        sheet.columns = (seen.count + LANES - 1) / LANES * LANES;
+        for (int64_t i = seen.count; i < sheet.columns; i++) seen.added[i] = -INFINITY;
+        for (int64_t h = 0; h < op->heads; h++) {
+            int64_t start = b * op->sentence_step + h * op->groups / op->heads * op->head_step;
+            turn_keys(op->keys + start, op->head_width, &seen, &sheet);
+            for (int64_t first = begin; first < end; first += ABREAST) {
+                for (int r = 0; r < ABREAST; r++) {
+                    int64_t row = first + r < end ? first + r : end - 1;
+                    sheet.queries[r] = op->x + row * op->x_step + h * op->head_width;
+                    sheet.outputs[r] = op->y + row * op->y_step + h * op->head_width;
+                }
+                attend_rows(&sheet, op->values + start, &seen, op->head_width, (float)op->number);
+            }
+        }
+    }
+}
+
 /* The n largest numbers so far, largest first, the earlier of equals first. */
 typedef struct {
     float *values;
@@ -572,6 +696,15 @@ static int64_t most_slots(const Op *ops, int64_t count) {
     return most;
 }
 
+/* The head width of what is attended to together; 0 if nothing is. */
+static int64_t widest_turned(const Op *ops, int64_t count) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (ops[i].kind == ATTEND && ops[i].together && ops[i].head_width > most) most = ops[i].head_width;
+    }
+    return most;
+}
+
 static int all_in_table(const Op *ops, int64_t count, int64_t rows) {
     for (int64_t i = 0; i < count; i++) {
         for (int64_t r = 0; ops[i].kind == EMBED && r < rows; r++) {
@@ -586,6 +719,8 @@ typedef struct {
     int64_t slots;
     float *shares;
     int64_t *offsets;
+    int64_t width; /* of heads whose keys are turned */
+    float *turned;
     Finds finds;
 } Desk;
 
@@ -593,7 +728,9 @@ static int laid_out(Desk *desk, const Op *ops, int64_t count, int64_t rows, int6
     desk->slots = most_slots(ops, count) + LANES;
     desk->shares = malloc(2 * threads * desk->slots * sizeof(float));
     desk->offsets = malloc(threads * desk->slots * sizeof(int64_t));
-    if (!desk->shares || !desk->offsets) return 0;
+    desk->width = widest_turned(ops, count);
+    desk->turned = malloc(threads * (desk->width + ABREAST) * desk->slots * sizeof(float));
+    if (!desk->shares || !desk->offsets || !desk->turned) return 0;
     const Op *last = ops + count - 1;
     if (!count || last->kind != BEST) return 1;
     int64_t outputs = threads * CACHED * PORTION * PANEL, portions = rows * portions_of(last);
@@ -608,6 +745,7 @@ static int laid_out(Desk *desk, const Op *ops, int64_t count, int64_t rows, int6
 static void cleared(Desk *desk) {
     free(desk->shares);
     free(desk->offsets);
+    free(desk->turned);
     free(desk->finds.outputs);
     free(desk->finds.places);
 }
@@ -626,6 +764,8 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
         int me = omp_get_thread_num(), team = omp_get_num_threads();
         float *own = desk.shares + 2 * me * desk.slots;
         Seen seen = {own, own + desk.slots, desk.offsets + me * desk.slots, 0};
+        float *turned = desk.turned + me * (desk.width + ABREAST) * desk.slots;
+        Sheet sheet = {.turned = turned, .shares = turned + desk.width * desk.slots};
         for (int64_t i = 0; i < count; i++) {
             switch (ops[i].kind) {
                 case EMBED: embed(ops + i, rows, me, team); break;
@@ -634,7 +774,13 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
                 case ROTATE: rotate(ops + i, rows, me, team); break;
                 case PRODUCT: product(ops + i, rows, me, team); break;
                 case APPEND: append(ops + i, rows, me, team); break;
-                case ATTEND: attend(ops + i, rows, me, team, seen); break;
+                case ATTEND:
+                    if (ops[i].together) {
+                        attend_together(ops + i, rows, me, team, seen, sheet);
+                    } else {
+                        attend(ops + i, rows, me, team, seen);
+                    }
+                    break;
                 case BEST:
                     find_best(ops + i, rows, me, team, &desk.finds);
                     wait_for_all(&barrier, team);

@@ -182,12 +182,15 @@ def looking(
     owners: int,
     mask: Tensor | None = None,
     row_mask: Tensor | None = None,
+    together: bool = False,
 ) -> None:
     """What is looked at: keys and values (B, G, K, E) of which the first slots count, the sentence of each row
     (an address).
 
-    An additive mask is either each sentence's, (B, slots), or each row's, (R, slots).
+    An additive mask is either each sentence's, (B, slots), or each row's, (R, slots). Where the rows of a sentence follow
+    each other and see the same slots, they may be read `together`, which is quicker.
     """
+    assert not (together and row_mask is not None)
     assert keys.stride() == values.stride()
     assert keys.stride(3) == 1
     op.keys, op.values, op.slots, op.owners = keys.data_ptr(), values.data_ptr(), slots, owners
@@ -196,6 +199,7 @@ def looking(
     op.mask = None if either is None else either.data_ptr()
     op.mask_sentence_step = 0 if mask is None else mask.stride(0)
     op.mask_row_step = 0 if row_mask is None else row_mask.stride(0)
+    op.together = together
 
 
 @dataclass(frozen=True)

@@ -329,3 +329,62 @@ def test_of_equal_outputs_the_first_are_the_best() -> None:
     _, places = telling_best(op, 1, 3)
     tape.run(1)
     assert places.tolist() == [[0, 1, 2]]
+
+
+# Attention over whole sentences
+
+
+def together(qkv: Tensor, lengths: list[int], *, heads: int, seen: list[int] | None = None) -> Tensor:
+    """Attention of rows (R, 3 * H * E) within sentences of these lengths, of which each may see fewer tokens."""
+    tape, width = Tape(len(qkv), room=1), qkv.size(1) // 3
+    z = tape.buffer(width)
+    op = tape.attend(qkv[:, :width], to=z, groups=heads, head_width=width // heads, scale=None)
+    _, keys, values = qkv.unflatten(1, (3, heads, -1)).unbind(1)  # (R, H, E)
+    row, head, _ = keys.stride()
+    as_slots = ((len(qkv), heads, 1, width // heads), (row, head, row, 1))
+    first = torch.repeat_interleave(torch.tensor([0, *lengths]).cumsum(0)[:-1], torch.tensor(lengths))
+    mask = torch.full((len(qkv), max(lengths)), float("-inf"))
+    for start, count in zip(first.unique().tolist(), seen or lengths, strict=True):
+        mask[start, :count] = 0
+    owners = first.contiguous()
+    looking(
+        op,
+        keys.as_strided(*as_slots),
+        values.as_strided(*as_slots),
+        slots=max(lengths),
+        owners=owners.data_ptr(),
+        mask=mask,
+        together=True,
+    )
+    tape.run(len(qkv))
+    return z
+
+
+@needs_kernels
+@pytest.mark.parametrize("head_width", [1, 5, 8, 13, 16, 24, 64])
+@pytest.mark.parametrize("lengths", [[1], [3, 3], [4], [17, 9, 8, 2, 1], [40, 33]])
+def test_sentences_attend_to_themselves(lengths: list[int], head_width: int) -> None:
+    qkv = torch.randn(sum(lengths), 3 * 3 * head_width)
+    found = together(qkv, lengths, heads=3).split(lengths)
+    for own, z in zip(qkv.split(lengths), found, strict=True):
+        q, k, v = own.unflatten(1, (3, 3, -1)).permute(1, 2, 0, 3)  # (H, T, E)
+        expected = attend(q, k, v)[0].transpose(0, 1).flatten(1)
+        torch.testing.assert_close(z, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_kernels
+@pytest.mark.parametrize("head_width", [5, 16, 32])
+def test_a_sentence_that_attends_has_the_same_bits_in_any_company(head_width: int) -> None:
+    lengths = [17, 9, 8, 5, 2, 1]
+    qkv = torch.randn(sum(lengths), 3 * 3 * head_width)
+    rows = together(qkv, lengths, heads=3).split(lengths)
+    for own, z in zip(qkv.split(lengths), rows, strict=True):
+        assert torch.equal(together(own.contiguous(), [len(own)], heads=3), z)
+    padded = torch.cat([qkv[:5], torch.randn(6, qkv.size(1))])
+    alone = together(qkv[:5].contiguous(), [5], heads=3)
+    assert torch.equal(together(padded, [11], heads=3, seen=[5])[:5], alone), "padding is not seen"
+
+
+@needs_kernels
+def test_who_sees_nothing_mixes_nothing() -> None:
+    assert together(torch.randn(3, 48), [3], heads=2, seen=[0]).eq(0).all()
