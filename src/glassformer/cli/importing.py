@@ -29,6 +29,8 @@ NEXT = {
     "gpt": 'glassformer generate {out} "..."',
     "llama": 'glassformer generate {out} "..."',
     "t5": 'glassformer generate {out} "..."',
+    "vit": "glassformer classify {out} IMAGE",
+    "captioner": "glassformer caption {out} IMAGE",
 }
 
 
