@@ -118,7 +118,10 @@ def test_a_pointer_instead_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "consolidated.00.pth"])
 def test_a_pickle_is_refused_and_the_way_told(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(ImportingError, match=r"only as a pickle .*save_pretrained"):
+    with pytest.raises(ImportingError, match=r"only as a pickle .* AutoModel.from_pretrained.*save_pretrained"):
+        open_checkpoint(tmp_path)
+    (tmp_path / "config.json").write_text('{"architectures": ["BertForMaskedLM"]}')
+    with pytest.raises(ImportingError, match=r" BertForMaskedLM.from_pretrained"):
         open_checkpoint(tmp_path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,22 @@ def describe_none(folder: Path) -> str:
         return (
             f"{folder} holds its weights only as a pickle ({pickles[0]}), which can run any program when it is read. "
             "Take the model.safetensors of the same model, or, if you trust its maker, convert it where `transformers` "
-            f"is installed: AutoModel.from_pretrained({str(folder)!r}).save_pretrained('converted')."
+            f"is installed: {their_class(folder)}.from_pretrained({str(folder)!r}).save_pretrained('converted'); then "
+            "copy the tokenizer's files there."
         )
     shards = sorted(path.name for path in folder.glob("model-*-of-*.safetensors"))
     if shards:
         return f"{folder} has {len(shards)} shards ({shards[0]}, ...) but no {INDEX}. Fetch it too."
     return f"{folder} has no {WEIGHTS} and no {INDEX}. A Hugging Face folder has one of them."
+
+
+def their_class(folder: Path) -> str:
+    """The class that made the folder: another would leave its head out."""
+    with suppress(ImportingError):
+        names = read_json(folder / "config.json").get("architectures")
+        if isinstance(names, list) and names and isinstance(names[0], str):
+            return names[0]
+    return "AutoModel"
 
 
 def open_shards(folder: Path) -> Checkpoint:
