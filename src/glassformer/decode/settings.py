@@ -16,7 +16,7 @@ class DecodeSettings(Settings):
 
     beam: int = Field(5, ge=1, le=1000, description="Beam width: hypotheses kept at each step. 1 is greedy.")
     refill: bool = Field(
-        False, description="Whether a beam is filled up again when one of its hypotheses ends, as others do, or shrinks."
+        False, description="Whether a beam is filled up when one of its hypotheses ends, as elsewhere, or shrinks."
     )
     alpha: float = Field(1.0, ge=0, le=5, description="Length normalisation: scores are divided by length^alpha.")
     normalisation: Literal["length", "gnmt"] = Field(
