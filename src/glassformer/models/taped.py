@@ -16,6 +16,7 @@ from torch import Tensor
 
 from glassformer.models.decoding_state import DecodingState, Ints
 from glassformer.nn.attention import CrossAttention, SelfAttention
+from glassformer.nn.cache import Store
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.tape import (
@@ -138,6 +139,7 @@ class TapedDecoder:
         self.positions, self.rows = decoder.inputs.positions, rows
         self.memory: Callable[[], Tensor | None] = lambda: None  # whose sentences were looked at last
         self.owners: Ints | None = None
+        self.store: Callable[[], Store | None] = lambda: None  # where the past of the first block was told to be
         inner = blocks[0].feed_forward.up.out_features
         self.work = work = Workspace(
             rows, width=table.weight.size(1), inner=inner, room=15 * len(blocks) + 3, panels=panels
@@ -204,6 +206,7 @@ class TapedDecoder:
     def look_back(self, state: DecodingState, *, known: bool) -> None:
         """What was said, with a new slot for each row. Of rows that are known only the slots are told."""
         sentences, width = state.sentences, 1 if state.lineage is None else state.width
+        known = known and state.caches[0].store is self.store()  # the modules, or another thread, may have moved it
         for append, op, cache in zip(self.appends, self.looks_back, state.caches, strict=True):
             first, store = cache.length, cache.store
             keys, values = cache.reserve(sentences, append.groups, width, append.head_width, like=self.work.x)
@@ -213,3 +216,4 @@ class TapedDecoder:
             owners, places = state.owners.ctypes.data, state.places.ctypes.data
             grown(append, keys, values, first_slot=first, owners=owners, places=places)
             looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)
+        self.store = weakref.ref(cast(Store, state.caches[0].store))

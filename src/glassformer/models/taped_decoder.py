@@ -6,6 +6,8 @@ width, F inner width.
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -13,6 +15,7 @@ from torch import Tensor, nn
 
 from glassformer.models.decoding_state import DecodingState, Ints
 from glassformer.nn.attention import SelfAttention
+from glassformer.nn.cache import Store
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.norms import LayerNorm, RMSNorm
@@ -46,6 +49,7 @@ class TapedDecoderOnly:
         self.appends: list[Op] = []
         self.looks: list[Op] = []
         self.owners: Ints | None = None  # whose rows were told last
+        self.store: Callable[[], Store | None] = lambda: None  # where the past of the first block was told to be
         self.embedding = tape.embed(table.weight, to=self.x, scale=table.scale)
         for block in model.blocks:
             self.write(block)
@@ -109,7 +113,8 @@ class TapedDecoderOnly:
 
     def look_back(self, state: DecodingState) -> None:
         """What was said, with a new slot for each row. Of rows that are known only the slots are told."""
-        known = state.owners is self.owners and state.lineage is None
+        told = state.owners is self.owners and state.caches[0].store is self.store()  # modules may have moved it
+        known = told and state.lineage is None
         self.owners = state.owners
         sentences, width = state.sentences, state.width
         for append, op, cache in zip(self.appends, self.looks, state.caches, strict=True):
@@ -121,6 +126,7 @@ class TapedDecoderOnly:
             owners, places = state.owners.ctypes.data, state.places.ctypes.data
             grown(append, keys, values, first_slot=first, owners=owners, places=places)
             looking(op, keys, values, slots=first + width, owners=owners, row_mask=state.lineage)
+        self.store = weakref.ref(cast(Store, state.caches[0].store))
 
 
 def norm_of(residual: object) -> LayerNorm | RMSNorm:

@@ -340,6 +340,22 @@ def test_a_taped_step_is_the_plain_one(positions: str, norm: str, activation: st
 
 @needs_kernels
 @torch.no_grad()
+def test_tapes_and_modules_may_take_turns_while_the_past_grows() -> None:
+    """The modules may move the past to where there is more room."""
+    model, batch = make_model(), make_batch()
+    mixed, alone, stores = model.start(batch), model.start(batch), []
+    for step in range(40):
+        ids = torch.full((3,), step % V)
+        stores += [cache.store for cache in mixed.caches]  # what was left behind is not reused
+        with listen(model, lambda _, silent=not 10 <= step < 20: not silent):
+            logits, mixed, _ = model.step(ids, mixed)
+        with listen(model):
+            expected, alone, _ = model.step(ids, alone)
+        torch.testing.assert_close(logits, expected, rtol=0, atol=5e-5)
+
+
+@needs_kernels
+@torch.no_grad()
 def test_a_taped_sentence_has_the_same_bits_alone_and_in_any_batch() -> None:
     model, batch = make_model(), make_batch((7, 5, 3, 7, 1))
     together, logits = model.start(batch), []
