@@ -43,6 +43,7 @@ class Tapes:
 
     def __init__(self) -> None:
         self.own = threading.local()
+        self.latest: Stamp | None = None  # of the weights, as the last thread found them that looked
         self.panels = Panels()
 
     def __deepcopy__(self, memo: object) -> Tapes:
@@ -53,15 +54,17 @@ class Tapes:
 
     def ready(self, model: WithTaps) -> bool:
         """Whether tapes may stand in for the model; called before each batch."""
-        now, known = Stamp.of(model.tensors()), getattr(self.own, "stamp", None)
+        now, known = Stamp.of(model.tensors()), self.latest
         if known is None or not now.same_as(known):
-            self.own.stamp, self.own.written = now, {}
-            self.own.possible = all(map(suits, now.tensors)) and kernels() is not None
+            self.latest = known = now
+        if getattr(self.own, "stamp", None) is not known:
+            self.own.stamp, self.own.written = known, {}
+            self.own.possible = all(map(suits, known.tensors)) and kernels() is not None
         return self.usable(model)
 
     def usable(self, model: WithTaps) -> bool:
         """The same between the steps of a batch."""
-        if not hasattr(self.own, "possible"):  # another thread began
+        if getattr(self.own, "stamp", None) is not self.latest or self.latest is None:  # another thread began
             return self.ready(model)
         silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
         return silent and self.own.possible

@@ -44,26 +44,22 @@ class WithTaps(nn.Module):
         return any(self.listeners)
 
     @cached_property
-    def branches(self) -> list[tuple[Mapping[str, nn.Module | None], str, nn.Module]]:
-        """Every module in here, where it stands and under which name; of taps there are many, and they stay."""
-        return [
-            (parent._modules, name, one)
-            for parent in self.modules()
-            for name, one in parent._modules.items()
-            if one is not None and not isinstance(one, Tap)
-        ]
+    def branches(self) -> list[tuple[Mapping[str, nn.Module | None], Mapping[str, nn.Module | None]]]:
+        """What every module in here is made of, as it stands, and as it stood when this was asked first."""
+        return [(one._modules, dict(one._modules)) for one in self.modules() if not isinstance(one, Tap)]
 
     @cached_property
     def holders(self) -> list[Mapping[str, Tensor | None]]:
         """Where every module in here keeps its parameters and buffers, as they are replaced."""
-        kept = [held for one in self.modules() for held in (one._parameters, one._buffers)]
-        return [held for held in kept if held]
+        modules = (one for one in self.modules() if not isinstance(one, Tap))
+        return [held for one in modules for held in (one._parameters, one._buffers)]
 
     def tensors(self) -> list[Tensor]:
-        """All parameters and buffers. The tree is walked again only where a module in it was replaced."""
-        if any(held.get(name) is not one for held, name, one in self.branches):
-            for known in ("branches", "holders", "listeners"):
-                self.__dict__.pop(known, None)
+        """All parameters and buffers. The tree is walked again only where a module in it was replaced or added."""
+        if any(held != known for held, known in self.branches):
+            for one in self.modules():
+                for known in ("branches", "holders", "listeners"):
+                    one.__dict__.pop(known, None)
         return [one for held in self.holders for one in held.values() if one is not None]
 
 

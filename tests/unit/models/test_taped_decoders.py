@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +11,7 @@ import torch
 from torch import Tensor
 
 from glassformer.models.decoder_only import DecoderOnly
+from glassformer.models.decoding_state import DecodingState
 from glassformer.models.gpt import Gpt, GptConfig
 from glassformer.models.llama import Llama, LlamaConfig
 from glassformer.nn import native
@@ -118,3 +121,46 @@ def test_experts_are_left_to_the_modules() -> None:
         assert not model.taped(state)
         assert model.step_to_best(torch.tensor([1]), state, 2) is None
         assert state.length == 0
+
+
+def test_tapes_and_modules_may_take_turns_while_the_past_grows(model: DecoderOnly) -> None:
+    """The modules may move the past to where there is more room."""
+    batch, stores = texts(2, 2), []
+    with torch.inference_mode():
+        mixed, alone = model.start(batch), model.start(batch)
+        for step in range(40):
+            ids = torch.tensor([step, 7])
+            stores += [cache.store for cache in mixed.caches]  # what was left behind is not reused
+            with listen(model, lambda _, silent=not 10 <= step < 30: not silent):
+                logits, mixed, _ = model.step(ids, mixed)
+            with listen(model):
+                expected, alone, _ = model.step(ids, alone)
+            torch.testing.assert_close(logits, expected, rtol=1e-4, atol=5e-5)
+
+
+def test_a_thread_that_goes_on_for_another_has_the_same_weights(model: DecoderOnly) -> None:
+    batch, ids = texts(3, 2), torch.tensor([1, 2])
+
+    def step(state: DecodingState | None = None) -> Tensor:
+        with torch.inference_mode():
+            return model.step(ids, model.start(batch) if state is None else state)[0]
+
+    with ThreadPoolExecutor(1) as other:
+        before = other.submit(step).result()
+        model.load_state_dict({name: 2 * weight for name, weight in model.state_dict().items()})
+        with torch.inference_mode():
+            state = model.start(batch)
+        after = other.submit(step, state).result()
+    assert torch.equal(after, step())
+    assert not torch.equal(after, before)
+
+
+def test_a_block_more_is_noticed(model: DecoderOnly) -> None:
+    batch, ids = texts(3, 2), torch.tensor([1, 2])
+    with torch.inference_mode():
+        model.step(ids, model.start(batch))
+        model.blocks.append(copy.deepcopy(model.blocks[0]))
+        found = model.step(ids, model.start(batch))[0]
+        with listen(model):
+            expected = model.step(ids, model.start(batch))[0]
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=5e-5)

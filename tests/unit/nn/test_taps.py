@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.nn.attention import SelfAttention
-from glassformer.nn.taps import Tap, listen
+from glassformer.nn.taps import Tap, WithTaps, listen
 
 
 class Pair(nn.Module):
@@ -87,3 +87,37 @@ def test_a_hook_may_replace_the_value() -> None:
 
 def test_a_tap_has_no_parameters_and_no_state() -> None:
     assert not Tap().state_dict()
+
+
+class Nest(WithTaps):
+    def __init__(self, inside: nn.Module) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([inside])
+
+
+@pytest.mark.parametrize("change", ["replaced", "added", "added inside", "a tap"])
+def test_what_comes_later_is_known_and_heard_at_every_level(change: str) -> None:
+    inner = Nest(SelfAttention(6, heads=2))
+    outer, new = Nest(inner), SelfAttention(6, heads=2)
+    assert not outer.heard
+    assert not inner.heard
+    assert set(outer.tensors()) == set(outer.parameters())
+    if change == "replaced":
+        inner.parts[0] = new
+    elif change == "added":
+        inner.parts.append(new)
+    elif change == "a tap":
+        inner.parts[0].q = new.q
+    else:
+        inner.parts[0].out.linear.more = new
+    assert set(outer.tensors()) == set(outer.parameters())
+    with listen(new):
+        assert outer.heard
+        assert inner.heard
+
+
+def test_parameters_that_come_later_are_known() -> None:
+    nest = Nest(nn.Identity())
+    assert nest.tensors() == []
+    nest.parts[0].weight = nn.Parameter(torch.ones(3))
+    assert len(nest.tensors()) == 1
