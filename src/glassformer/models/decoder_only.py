@@ -145,7 +145,8 @@ class DecoderOnly(WithTaps):
         """The next token of each row, ids (R,) -> hidden states (R, D). The caches move on."""
         grid = Grid.of(state)
         lineage = None if state.lineage is None else grid.spread(state.lineage).unsqueeze(1)  # (B, 1, k, slots)
-        places = torch.as_tensor(state.positions, device=ids.device)[:, None]  # (B, 1)
+        going = np.isin(np.arange(state.sentences), state.owners)  # one that has ended may stand beyond all positions
+        places = torch.as_tensor(np.where(going, state.positions, 0), device=ids.device)[:, None]  # (B, 1)
         hidden = self.states(grid.spread(ids), places=places, mask=lineage, causal=False, caches=state.caches)
         return grid.gathered(hidden)
 

@@ -274,3 +274,12 @@ def test_first_weights_are_small_and_what_is_added_to_the_stream_smaller() -> No
     assert float(model.blocks[3].attention.out.linear.weight.std()) == pytest.approx(0.02 / 4, rel=0.1)
     assert not model.blocks[3].attention.qkv.bias.any()
     assert (model.final_norm.gain == 1).all()
+
+
+def test_a_text_that_has_ended_needs_no_more_positions() -> None:
+    """One of many: its rows are gone, but it leaves only with others."""
+    model, rows = make_gpt().double(), random_rows(60, *[2] * 15)
+    limits = np.array([2] + 15 * [20])
+    firsts = np.array([row[-1] for row in rows])
+    found = search(Task(model, padded(rows), limits, firsts, -1, torch.device("cpu"), Best(1)))
+    assert [len(options[0].ids) for options in found] == limits.tolist()
