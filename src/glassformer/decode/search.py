@@ -18,6 +18,7 @@ from torch import Tensor
 from glassformer.decode.chances import Chances, Shortlist
 from glassformer.decode.protocol import Generator, Hypothesis, Ranked, mean_per_token
 from glassformer.decode.rows import DEAD, Choice, Ended, Ints, Rows
+from glassformer.errors import ModelError
 from glassformer.nn.tape import Best
 
 
@@ -180,6 +181,11 @@ def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
 def give_up_stuck(task: Task, before: Rows, rows: Rows, ended: Sequence[Ended]) -> None:
     """Where the rules forbid everything, the hypotheses end as they are."""
     best = rows.scores.max(axis=1)
+    if np.isnan(best).any():
+        raise ModelError(
+            "What the model says next is not a number. Its weights are damaged, or too large for this precision: "
+            "check them, or compute in float32."
+        )
     if best.min() == DEAD:
         for b in np.flatnonzero((best == DEAD) & before.alive.any(axis=1)).tolist():
             cut(task, before, b, ended)

@@ -13,8 +13,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.decode import Best, BestRefilled, Hypothesis, Task, by_gnmt, by_length, search
+from glassformer.decode import Best, BestRefilled, Hypothesis, Sample, Task, by_gnmt, by_length, search
 from glassformer.decode.rows import DEAD, Choice, Rows
+from glassformer.errors import ModelError
 from glassformer.models.transformer import Transformer, TransformerConfig
 
 BOS, EOS = 0, 1
@@ -263,3 +264,13 @@ def test_a_refilled_beam_goes_on_with_as_many_after_one_has_ended() -> None:
     )
     search(task)
     assert set(seen[1:]) == {3}
+
+
+@pytest.mark.parametrize("chooser", [Best(1), Best(3), BestRefilled(2, EOS), Sample(2, [0, 1])])
+def test_what_is_not_a_number_is_an_error(chooser: Any) -> None:
+    model = TinyGRU(5)
+    with torch.no_grad():
+        model.head.bias[3] = float("nan")
+    task = Task(model, starts(2), np.array([4, 4]), BOS, EOS, torch.device("cpu"), chooser)
+    with pytest.raises(ModelError, match="not a number"):
+        search(task)
