@@ -35,7 +35,7 @@ def product(layer: Layer, x: Tensor) -> Tensor:
         return F.linear(x, weight, bias)
     if len(x) > 1:
         return (torch.mm(weight, x.t()) if bias is None else torch.addmm(bias[:, None], weight, x.t())).t()
-    if weight.size(0) <= weight.size(1):
+    if weight.size(0) <= weight.size(1) or weight.is_inference():  # such a weight could change unseen
         return F.linear(x, weight, bias)
     flipped = transposed(layer, weight)
     return torch.mm(x, flipped) if bias is None else torch.addmm(bias, x, flipped)
@@ -60,10 +60,10 @@ def transposed(layer: Layer, weight: Tensor) -> Tensor:
     """The weight as (K, N), made once, and again when it has changed (see `forget`). It belongs to no state dict."""
     now = (weight.data_ptr(), weight._version, weight.dtype)
     known = layer.__dict__.get(FLIPPED)
-    if known is None or known[0] != now:
+    if known is None or known[0] is not weight or known[1] != now:
         with torch.inference_mode(False), torch.no_grad():  # it may also be asked for with gradients
-            known = layer.__dict__[FLIPPED] = (now, weight.detach().t().contiguous())
-    flipped: Tensor = known[1]
+            known = layer.__dict__[FLIPPED] = (weight, now, weight.detach().t().contiguous())
+    flipped: Tensor = known[2]
     return flipped
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -40,3 +41,20 @@ def test_what_is_prepared_is_forgotten_and_no_part_of_the_state() -> None:
     layer.weight.data.zero_()  # counted nowhere
     forget(layer)
     torch.testing.assert_close(product(layer, torch.ones(1, 4)), layer.bias[None])
+
+
+def test_another_weight_in_the_same_place_is_noticed() -> None:
+    """Memory that was given back may be given out again."""
+    layer, x, memory = nn.Linear(4, 30), torch.randn(1, 4), np.ones((30, 4), np.float32)
+    for number in (1, 2):
+        memory[:] = number
+        layer.weight = nn.Parameter(torch.from_numpy(memory))
+        torch.testing.assert_close(product(layer, x), F.linear(x, layer.weight, layer.bias))
+
+
+@torch.inference_mode()
+def test_weights_that_count_no_changes() -> None:
+    layer, x = nn.Linear(4, 30), torch.randn(1, 4)
+    product(layer, x)
+    layer.weight.mul_(2)
+    torch.testing.assert_close(product(layer, x), F.linear(x, layer.weight, layer.bias))
