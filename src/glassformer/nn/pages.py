@@ -7,6 +7,7 @@ a model: with pages of 2 MB a step of decoding took 3 to 14% less time. Systems 
 from __future__ import annotations
 
 import mmap
+from contextlib import suppress
 
 import torch
 from torch import Tensor
@@ -38,6 +39,7 @@ def room_of(count: int) -> Tensor:
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return torch.empty(size // 4, dtype=torch.float32)
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.madvise(mmap.MADV_HUGEPAGE)
+    with suppress(OSError):  # a kernel may be built without them
+        memory.madvise(mmap.MADV_HUGEPAGE)
     numbers = torch.frombuffer(memory, dtype=torch.float32)
     return numbers[-numbers.data_ptr() % LARGE // 4 :]

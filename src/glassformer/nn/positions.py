@@ -46,10 +46,11 @@ class FixedPositions(nn.Module):
 
     def forward(self, length: int, *, start: int = 0) -> Tensor:
         """The vectors of positions start .. start+length-1: (length, D)."""
-        if start + length > self.table.size(0):
+        table = self.table  # another thread may replace it meanwhile
+        if start + length > table.size(0):
             with torch.inference_mode(False):  # decoding may make it longer; training must be able to use it then
-                self.table = self.make(2 * (start + length)).to(self.table)
-        return self.table[start : start + length]
+                self.table = table = self.make(2 * (start + length)).to(table)
+        return table[start : start + length]
 
     def at(self, places: Tensor) -> Tensor:
         """The vectors of any positions: (...) -> (..., D)."""

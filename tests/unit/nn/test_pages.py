@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 
 import pytest
@@ -35,3 +36,13 @@ def test_also_where_there_are_no_large_pages(large: bool, monkeypatch: pytest.Mo
     assert part.dtype == torch.float32
     assert part.fill_(2).sum() == 14
     assert not (large and hasattr(mmap, "MADV_HUGEPAGE") and part.data_ptr() % LARGE)
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system does not know of large pages")
+def test_also_where_the_kernel_refuses_large_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(mmap.mmap):
+        def madvise(self, *_: int) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(mmap, "mmap", Refusing)
+    assert Pages().take(7).fill_(2).sum() == 14

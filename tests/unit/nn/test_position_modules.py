@@ -71,3 +71,13 @@ def test_positions_can_be_copied_and_sent_to_another_process() -> None:
     for other in (copy.deepcopy(rotary), pickle.loads(pickle.dumps(rotary))):
         assert torch.equal(other(7)[0], rotary(7)[0])
         assert other(300)[0].shape == (300, 2)
+
+
+def test_a_table_that_another_thread_replaces_is_long_enough() -> None:
+    class Replaced(FixedPositions):
+        """Another thread, which needed less, comes last."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, sinusoidal(9, 5) if name == "table" else value)
+
+    assert Replaced(partial(sinusoidal, width=5), length=5)(20).shape == (20, 5)
