@@ -550,8 +550,9 @@ static void look_through(const float *numbers, int64_t size, int64_t first, Larg
     }
 }
 
-/* The sum of e^(x - most), where most is the largest x */
+/* The sum of e^(x - most), where most is the largest x; where all are -infinity it is next to nothing */
 static float sum_of_powers(const float *numbers, int64_t size, float most) {
+    if (most == -INFINITY) most = 0;
     vec sums[4] = {all(0), all(0), all(0), all(0)};
     int64_t i = 0;
     for (; i + 4 * LANES <= size; i += 4 * LANES) {

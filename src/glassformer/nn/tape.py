@@ -187,8 +187,8 @@ def looking(
     """What is looked at: keys and values (B, G, K, E) of which the first slots count, the sentence of each row
     (an address).
 
-    An additive mask is either each sentence's, (B, slots), or each row's, (R, slots). Where the rows of a sentence follow
-    each other and see the same slots, they may be read `together`, which is quicker.
+    An additive mask is either each sentence's, (B, slots), or each row's, (R, slots). Where the rows of a sentence
+    follow each other and see the same slots, they may be read `together`, which is quicker.
     """
     assert not (together and row_mask is not None)
     assert keys.stride() == values.stride()

@@ -320,6 +320,19 @@ def test_best_outputs_have_the_same_bits_in_any_company_and_with_any_threads() -
 
 
 @needs_kernels
+@pytest.mark.parametrize("filling", [float("-inf"), float("nan")])
+def test_many_outputs_that_cannot_be_or_are_no_numbers(filling: float) -> None:
+    layer, x = nn.Linear(5, 1537), torch.randn(3, 5)
+    with torch.no_grad():
+        layer.bias[1536:] = filling  # a whole portion, and only that
+    tape = Tape(3, room=1)
+    values, _ = telling_best(tape.product(layer, x, to=torch.empty(0, 1537)), 3, 2)
+    tape.run(3)
+    expected = layer(x).log_softmax(dim=1)[:, :1536].topk(2, dim=1).values
+    torch.testing.assert_close(torch.from_numpy(values), expected, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+@needs_kernels
 def test_of_equal_outputs_the_first_are_the_best() -> None:
     layer = nn.Linear(1, 700, bias=False)
     with torch.no_grad():
