@@ -75,9 +75,9 @@ class Tape:
         self.count += 1
         op.kind = kind
         if x is not None:
-            op.x, op.x_step = x.data_ptr(), x.stride(0)
+            op.x, op.x_step = self.hold(x).data_ptr(), x.stride(0)
         if to is not None:
-            op.y, op.y_step, op.outputs = to.data_ptr(), to.stride(0), to.size(1)
+            op.y, op.y_step, op.outputs = self.hold(to).data_ptr(), to.stride(0), to.size(1)
         return op
 
     def embed(self, table: Tensor, *, to: Tensor, scale: float) -> Op:
@@ -113,7 +113,7 @@ class Tape:
         for name, other in (("times", times), ("plus", plus)):
             if other is not None:
                 assert other.stride(0) == to.stride(0)
-                setattr(op, name, other.data_ptr())
+                setattr(op, name, self.hold(other).data_ptr())
         return op
 
     def rotate(self, x: Tensor, *, head_width: int) -> Op:

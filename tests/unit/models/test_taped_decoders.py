@@ -88,14 +88,14 @@ def test_only_the_best_are_the_best_of_all(model: DecoderOnly) -> None:
             assert found[0][1].tolist() == expected.indices.tolist()
 
 
-def test_a_text_has_the_same_bits_in_any_company(model: DecoderOnly) -> None:
+def test_a_text_has_the_same_numbers_in_any_company(model: DecoderOnly) -> None:
     batch = texts(2, 6, 6)
     alone = Texts(batch.ids[:1, :2], batch.lengths[:1])
     with torch.inference_mode():
         one, other = model.start(batch), model.start(alone)
         for step in range(4):
             together = model.step(torch.tensor([step, 7, 9]), one)[0]
-            torch.testing.assert_close(together[:1], model.step(torch.tensor([step]), other)[0], rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(together[:1], model.step(torch.tensor([step]), other)[0], rtol=1e-4, atol=1e-5)
 
 
 def test_two_states_can_take_turns(model: DecoderOnly) -> None:

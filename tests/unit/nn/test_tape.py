@@ -60,6 +60,14 @@ def test_a_row_has_the_same_bits_in_any_company() -> None:
 
 
 @needs_kernels
+def test_a_tape_holds_what_it_reads_and_writes() -> None:
+    tape, layer = Tape(2, room=1), nn.Linear(3, 5)
+    given = [torch.zeros(2, 3), torch.zeros(2, 5), torch.zeros(2, 5), torch.zeros(2, 5)]
+    tape.product(layer, given[0], to=given[1], times=given[2], plus=given[3])
+    assert {one.data_ptr() for one in given} <= {one.data_ptr() for one in tape.held}
+
+
+@needs_kernels
 def test_changed_weights_are_noticed() -> None:
     layer, x, panels = nn.Linear(4, 30), torch.randn(2, 4), Panels()
     product(layer, x, panels=panels)
