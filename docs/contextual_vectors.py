@@ -176,9 +176,9 @@ def controls_table(controls: list[Word], words: list[Word], names: list[str], be
     yield "## What this does not show\n"
     yield paragraph(
         f"""Sentences of one sense also share a topic. So here are words that mean the same in two settings. Their
-        vectors part too: the gap at {names[best]} is {other:+.3f} in the median ({own:+.3f} for the ambiguous words), and the
-        right cut is the best of ten for {first} of {len(controls)}. A part of each gap is therefore the topic of the
-        sentence, not the sense of the word."""
+        vectors part too: the gap at {names[best]} is {other:+.3f} in the median ({own:+.3f} for the ambiguous words),
+        and the right cut is the best of ten for {first} of {len(controls)}. A part of each gap is therefore the topic
+        of the sentence, not the sense of the word."""
     )
     yield "| word | settings | same setting | across | gap | right cut, of 10 |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
