@@ -290,8 +290,8 @@ def ablations(study: Study) -> str:
     place, name = int(np.flatnonzero(order == surest)[0]) + 1, named(study.heads[surest])
     return (
         f"Each of the {len(change)} heads was replaced by its mean: the turn shrinks most without {most}, and without "
-        f"another it grows by {change.max():.0%}, so no single head carries it. {name}, the surest by its attention, is "
-        f"number {place} by this."
+        f"another it grows by {change.max():.0%}, so no single head carries it. {name}, the surest by its attention, "
+        f"is number {place} by this."
     )
 
 

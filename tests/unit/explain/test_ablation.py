@@ -26,7 +26,7 @@ def test_only_the_heads_own_part_is_replaced(mean: bool) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     assert not torch.allclose(found, whole, atol=1e-2)
     assert torch.equal(heard["out.z"][0], before), "what was heard before is not written over"
-    torch.testing.assert_close(attention(x), whole), "afterwards all is as before"
+    torch.testing.assert_close(attention(x), whole)  # afterwards all is as before
 
 
 @torch.no_grad()
