@@ -191,7 +191,7 @@ class LanguageModel:
         if self.vocabulary > len(self.writer):
             yield Known(len(self.writer))
         if len(self.ends) > 1:
-            yield OneEnd(self.ends[0], self.ends)
+            yield OneEnd(self.ends[0], self.ends, by_lot=asked.lots is not None)
         if asked.min_new and self.ends:
             yield AtLeast(np.minimum(limits, asked.min_new), self.ends[0])
         before = [self.inputs.before(row) for row in rows]

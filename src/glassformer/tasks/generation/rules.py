@@ -39,16 +39,21 @@ class AfterTexts:
 
 @dataclass(frozen=True)
 class OneEnd:
-    """Where several tokens end a text, the likeliest of them speaks for all: `eos`, which alone ends it here."""
+    """Where several tokens end a text, one of them, `eos`, speaks for all and alone ends it here.
+
+    A search weighs the likeliest of them against each other token; where lots are drawn, all their chances count.
+    """
 
     eos: int
     ends: Sequence[int]
+    by_lot: bool = False
 
     def apply(self, allowed: Tensor, log_probs: Tensor, rows: Rows) -> None:  # noqa: ARG002
         ends = torch.tensor(self.ends, device=allowed.device)
-        best = allowed[:, ends].amax(dim=1)
-        allowed[:, ends] = DEAD
-        allowed[:, self.eos] = best
+        for values in (allowed, log_probs):  # what is told of the end is told of them all
+            together = values[:, ends].logsumexp(dim=1) if self.by_lot else values[:, ends].amax(dim=1)
+            values[:, ends] = DEAD
+            values[:, self.eos] = together
 
 
 @dataclass(frozen=True)
