@@ -166,10 +166,16 @@ def embedded(encoder: TextEncoder, texts: Sequence[str], *, pooling: str | None,
     from glassformer.cli.display import counting
 
     with counting("reading") as bar:
-        task = bar.add_task("", total=len(texts))
-        return encoder.embed(
-            texts, pooling=pooling, normalise=normalise, progress=lambda count: bar.advance(task, count)
+        task, cut = bar.add_task("", total=len(texts)), list[int]()
+        advance = lambda count: bar.advance(task, count)  # noqa: E731
+        found = encoder.embed(texts, pooling=pooling, normalise=normalise, progress=advance, cut=cut)
+    if cut:
+        typer.echo(
+            f"Note: {len(cut):,} of {len(texts):,} texts are longer than the {encoder.max_length:,} tokens that this "
+            f"model reads; only their beginnings count. The first is text {cut[0] + 1:,}.",
+            err=True,
         )
+    return found
 
 
 def vector_lines(texts: Sequence[str], vectors: Vectors) -> Iterator[str]:

@@ -33,7 +33,9 @@ EVALUATE_EXAMPLES = """
       [dim]the built-in corpus' own test part: combinations that training has never seen[/dim]
 """
 
-Run = Annotated[str, typer.Argument(help="A run folder, made by `glassformer train`.", metavar="RUN")]
+Run = Annotated[
+    str, typer.Argument(help="A run folder, or a translator that `glassformer import` reads.", metavar="RUN")
+]
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy. Default: the run's own setting.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")]

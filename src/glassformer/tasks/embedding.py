@@ -97,10 +97,15 @@ class TextEncoder:
 
     # Texts to ids
 
-    def ids_of(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text as the model wants it: framed, and cut where it reads no further."""
+    def ids_of(self, texts: Sequence[str], *, cut: list[int] | None = None) -> list[list[int]]:
+        """The ids of each text as the model wants it: framed, and cut where it reads no further.
+
+        The numbers of those that are cut are added to `cut`, if someone wants to know.
+        """
         room = None if self.max_length is None else self.max_length - len(self.frame.single([]))
         ids_of_all = self.tokenizer.encode_batch([self.prepared(text) for text in texts])
+        if cut is not None and room is not None:
+            cut += [number for number, ids in enumerate(ids_of_all) if len(ids) > room]
         return [self.frame.single(ids[:room]) or [self.something] for ids in ids_of_all]
 
     def prepared(self, text: str) -> str:
@@ -130,11 +135,15 @@ class TextEncoder:
         normalise: bool | None = None,
         batch_tokens: int = BATCH_TOKENS,
         progress: Progress | None = None,
+        cut: list[int] | None = None,
     ) -> Vectors:
-        """One vector for each text, (n, D). How it is made of its tokens' the model's folder says, if you do not."""
+        """One vector for each text, (n, D). How it is made of its tokens' the model's folder says, if you do not.
+
+        Of texts that are longer than the model reads only the beginning counts; their numbers are added to `cut`.
+        """
         pool = POOLINGS[self.pooling(pooling)]
         normalise = self.extras.get("normalise", False) if normalise is None else normalise
-        rows, found = self.ids_of(texts), np.empty((len(texts), self.width), np.float32)
+        rows, found = self.ids_of(texts, cut=cut), np.empty((len(texts), self.width), np.float32)
         for part in by_length(rows, batch_tokens):
             with torch.inference_mode():
                 batch = self.batch([rows[i] for i in part])

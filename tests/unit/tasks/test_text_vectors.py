@@ -191,3 +191,11 @@ def test_a_model_that_has_learned_capitals_fills_them_in() -> None:
     best = encoder.fill("The capital of [MASK] is Berlin.").gaps[0][0]
     assert best.text == "germany"
     assert best.probability > 0.5
+
+
+def test_texts_that_are_cut_are_told() -> None:
+    encoder = TextEncoder(bert())
+    assert encoder.max_length is not None
+    cut: list[int] = []
+    encoder.embed(["the cat", "cat " * (encoder.max_length + 5), ""], cut=cut)
+    assert cut == [1]

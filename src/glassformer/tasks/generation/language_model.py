@@ -144,8 +144,14 @@ class LanguageModel:
                 progress(rows.scores.size)
         return [one.best(task.n_best, cut_last=task.cut_last) for one in ended]
 
-    def stream(self, text: str, asked: Asked = Asked()) -> Iterator[str]:  # noqa: B008
-        """The text piece by piece, as soon as each is certain. Greedy, or by lot: what is searched comes at its end."""
+    def stream(
+        self, text: str, asked: Asked | None = None, *, max_new: int = 128, lots: Lots | None = None
+    ) -> Iterator[str]:
+        """The text piece by piece, as soon as each is certain. Greedy, or by lot: what is searched comes at its end.
+
+        `asked` says all that can be said; without it, `max_new` and `lots` do.
+        """
+        asked = Asked(max_new=max_new, lots=lots) if asked is None else asked
         if asked.width > 1:
             raise ModelError("Only one text can be written piece by piece: ask for a beam of 1 and one sample.")
         row, ended = self.inputs.ids(text), [Ended()]
