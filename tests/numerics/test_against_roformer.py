@@ -33,6 +33,7 @@ from transformers import (
 )
 
 from glassformer.errors import ImportingError
+from glassformer.hub.huggingface.folders import read_folder
 from glassformer.models.roformer import RoFormer
 from glassformer.models.roformer import RoFormerConfig as OurConfig
 from glassformer.nn.taps import listen
@@ -142,3 +143,13 @@ def test_in_float64_scores_are_those_of_the_rotation_and_depend_on_distance_alon
         part = slice(6 * h, 6 * h + 6)
         torch.testing.assert_close(scores[h], turned(q[:, part]) @ turned(k[:, part]).T, rtol=0, atol=1e-9)
     torch.testing.assert_close(scores[:, 140:150, 140:150], scores[:, 0:10, 0:10], rtol=0, atol=1e-9)
+
+
+def test_another_table_of_positions_is_refused(tmp_path: Path) -> None:
+    config = RoFormerConfig(vocab_size=23, hidden_size=12, num_hidden_layers=1, num_attention_heads=3)
+    theirs = RoFormerForMaskedLM(config)
+    with torch.no_grad():
+        theirs.roformer.encoder.embed_positions.weight.mul_(2)
+    theirs.save_pretrained(tmp_path)
+    with pytest.raises(ImportingError, match=r"encoder\.embed_positions\.weight is not the table of sines and cosines"):
+        read_folder(tmp_path)

@@ -30,9 +30,11 @@ from glassformer.hub.huggingface.marks import GENERATION, generation_fields, rea
 from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.hub.huggingface.tokenizers import read_tokenizers, tokenizer_files
 from glassformer.models.registry import build_undrawn
+from glassformer.nn.positions import sinusoidal_halves
 from glassformer.store.weights import weights_of
 
 CONFIG = "config.json"
+HALF_PRECISION = 1e-3  # of numbers up to 1, as some files hold them
 
 
 # Reading
@@ -111,8 +113,18 @@ def fill(model: nn.Module, layout: Layout, tensors: Renamed, *, origin: str) -> 
     with torch.no_grad():
         for name, weight in keys.to_ours(plan.lines, source, plan.counts, prefix=plan.prefix):
             parameters[name].copy_(weight)
-    wrong = [*source.problems, *plan.untied(tensors)]
+    wrong = [*source.problems, *plan.untied(tensors), *other_tables(tensors, layout.sinusoids)]
     raise_all(wrong, origin=origin)
+
+
+def other_tables(tensors: Renamed, patterns: Sequence[str]) -> list[str]:
+    """Tables of positions that are not the sines and cosines which we would compute in their place."""
+    wrong = []
+    for name in (name for name in tensors if any_fits(name, patterns)):
+        table = tensors[name].double()
+        if table.dim() != 2 or not torch.allclose(table, sinusoidal_halves(*table.shape), rtol=0, atol=HALF_PRECISION):
+            wrong.append(f"{name} is not the table of sines and cosines that it should be")
+    return wrong
 
 
 class Checked(Mapping[str, Tensor]):
@@ -162,7 +174,7 @@ class Plan:
             prefix=prefix,
             expected={name: tuple(tensor.shape) for name, tensor in options[prefix].items()},
             tied=tied,
-            ignored=layout.ignored,
+            ignored=(*layout.ignored, *layout.sinusoids),
             stand_ins={name: alias for alias, name in tied.items() if name not in names and alias in names},
         )
 

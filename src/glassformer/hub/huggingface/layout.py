@@ -40,6 +40,7 @@ class Layout:
                  where it is there it must be equal; where only an alias is there, it stands for the name.
     constants    tensors that hold nothing learned, but that others look for in the file; they are only written.
     ignored      patterns (with *) of tensors that hold nothing learned: buffers.
+    sinusoids    patterns of tables of positions, which we compute: one in the file must be what they should be.
     older        (ending, new ending) of names in old files.
     prefixes     what may stand for {p} in the map; the first is written.
     read_extras  further files of the folder -> `Pretrained.extras`.
@@ -55,6 +56,7 @@ class Layout:
     tied: Callable[[Any], Mapping[str, str]] = lambda _: {}
     constants: Callable[[Pretrained], Mapping[str, Tensor]] = lambda _: {}
     ignored: tuple[str, ...] = ()
+    sinusoids: tuple[str, ...] = ()
     older: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ("",)
     expressed: Callable[[Pretrained], Pretrained] = lambda pretrained: pretrained

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import torch
+from torch import Tensor
+
 from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
@@ -12,6 +15,7 @@ from glassformer.hub.huggingface.layouts import encoders
 from glassformer.hub.huggingface.layouts.encoders import linear
 from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.roformer import RoFormerConfig
+from glassformer.nn.positions import sinusoidal_halves
 
 HEADS = {
     "none": "Model",
@@ -79,6 +83,13 @@ def tied(config: RoFormerConfig) -> Mapping[str, str]:
     return encoders.tied_words(config, decoder=DECODER, bias=BIAS) if config.head == "words" else {}
 
 
+def positions(pretrained: Pretrained) -> Mapping[str, Tensor]:
+    """The table that RoFormer has in its files, though it is computed."""
+    config = cast(RoFormerConfig, pretrained.model.config)
+    table = sinusoidal_halves(config.max_length, config.d // config.h).to(torch.float32)
+    return {"roformer.encoder.embed_positions.weight": table}
+
+
 LAYOUT = Layout(
     model_types=("roformer",),
     kind="roformer",
@@ -87,7 +98,9 @@ LAYOUT = Layout(
     lines=lines,
     counts=counts,
     tied=tied,
-    ignored=("*encoder.embed_positions.weight", BIAS),
+    constants=positions,
+    sinusoids=("*encoder.embed_positions.weight",),
+    ignored=(BIAS,),
     older=encoders.OLDER_NORMS,
     prefixes=("roformer.", ""),
     read_extras=encoders.read_extras,
