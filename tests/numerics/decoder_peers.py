@@ -98,14 +98,16 @@ def close(got: Tensor, expected: Tensor, *, atol: float = 1e-5) -> None:
     torch.testing.assert_close(got, expected, rtol=atol, atol=atol)
 
 
-def close_gradients(model: nn.Module, theirs: PreTrainedModel, names: Mapping[str, Tensor] | None = None) -> None:
+def close_gradients(
+    model: nn.Module, theirs: PreTrainedModel, names: Mapping[str, Tensor] | None = None, *, atol: float = 1e-5
+) -> None:
     """Of every weight of theirs, within 1e-5 of its largest."""
     found = their_weights(model, theirs.config.model_type, gradients=True) if names is None else names
     for name, parameter in theirs.named_parameters():
         assert parameter.grad is not None
         largest = parameter.grad.abs().max()
         assert largest > 1e-3, f"{name} must matter"
-        close(found[name] / largest, parameter.grad / largest)
+        close(found[name] / largest, parameter.grad / largest, atol=atol)
 
 
 def gradients_of(model: nn.Module, logits: Tensor, batch: Texts) -> None:
