@@ -107,7 +107,7 @@ def test_gradients_equal_theirs(variant: dict[str, Any], tmp_path: Path) -> None
     ours, batch = read(theirs, tmp_path).model, texts(17, 5, 1, vocabulary=V)
     gradients_of(theirs, their_logits(theirs, batch), batch)
     gradients_of(ours, ours(batch), batch)
-    # They compute the angles in float32 whatever the model has; where those are stretched it shows, 2e-5 in float64 too.
+    # They compute the angles in float32 whatever the model has: where they are stretched it shows, in float64 too.
     close_gradients(ours, theirs, atol=5e-5 if "rope_parameters" in variant else 1e-5)
 
 

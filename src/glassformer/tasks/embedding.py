@@ -102,7 +102,7 @@ class TextEncoder:
 
         The numbers of those that are cut are added to `cut`, if someone wants to know.
         """
-        room = None if self.max_length is None else self.max_length - len(self.frame.single([]))
+        room = None if self.max_length is None else max(0, self.max_length - len(self.frame.single([])))
         ids_of_all = self.tokenizer.encode_batch([self.prepared(text) for text in texts])
         if cut is not None and room is not None:
             cut += [number for number, ids in enumerate(ids_of_all) if len(ids) > room]

@@ -81,6 +81,9 @@ def test_long_texts_are_cut_as_model_and_folder_allow() -> None:
     assert len(TextEncoder(bert()).ids_of([words])[0]) == 23
     encoder = TextEncoder(bert(extras={"max_length": 7}))
     assert encoder.ids_of([words])[0] == [2, *[PIECES.index("dog")] * 5, 3], "the end mark stays"
+    assert TextEncoder(bert(extras={"max_length": 1})).ids_of([words])[0] == [2, 3], (
+        "and if there is room for nothing else"
+    )
 
 
 def test_what_stands_before_every_text() -> None:
