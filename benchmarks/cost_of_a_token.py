@@ -1,9 +1,9 @@
-"""What a token costs when much has been said already: nothing may be computed twice.
+"""The cost of a token late in a long output: nothing may be computed twice.
 
     python benchmarks/cost_of_a_token.py --run RUN [--beam 1] [--tokens 2000]
 
-One sentence, whose end is forbidden until so many tokens. Told are milliseconds a token, the median of each stretch,
-its ratio to the first stretch, and the memory of the process. Attention over what was said grows with it, nothing else.
+One sentence, whose end is forbidden until the given number of tokens. Reports milliseconds per token (the median of
+each section), the ratio to the first section, and the memory of the process. Only attention grows with the output.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 import torch
 
 from glassformer.decode import steps
-from glassformer.decode.rows import Ended
-from glassformer.decode.rules import AtLeast
-from glassformer.tasks.translation.requests import Request, Sentences
-from glassformer.tasks.translation.translator import load
-from glassformer.train.machine import keep_freed_memory
+from glassformer.decode.rows import Completed
+from glassformer.decode.rules import MinLength
+from glassformer.tasks.translation.constraints import Request, Sentences
+from glassformer.tasks.translation.loading import load
+from glassformer.training.machine import keep_freed_memory
 
 STRETCHES = 8
 
@@ -45,9 +45,9 @@ def seconds_of_each(given: argparse.Namespace) -> list[float]:
     row, request = translator.source.encode(given.text), Request(translator.recipe.decode, beam=given.beam)
     limits = np.array([given.tokens])
     task = translator.task(Sentences.of_ids([row]), request, limits=limits)
-    task = replace(task, rules=[AtLeast(limits, task.eos)])
+    task = replace(task, rules=[MinLength(limits, task.eos)])
     moments = [time.perf_counter()]
-    for _ in steps(task, [Ended()]):
+    for _ in steps(task, [Completed()]):
         moments.append(time.perf_counter())
     return [after - before for before, after in pairwise(moments)][1:]  # the first one also reads the sentence
 
@@ -60,7 +60,7 @@ def main() -> None:
     size = len(seconds) // STRETCHES
     medians = [1000 * statistics.median(seconds[i * size : (i + 1) * size]) for i in range(STRETCHES)]
     for i, median in enumerate(medians):
-        print(f"tokens {i * size + 1:5} to {(i + 1) * size:5}: {median:6.2f} ms a token, {median / medians[0]:.2f}")
+        print(f"tokens {i * size + 1:5} to {(i + 1) * size:5}: {median:6.2f} ms per token, {median / medians[0]:.2f}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MB")
     print(json.dumps({"benchmark": "cost_of_a_token", "beam": given.beam, "milliseconds": medians, "peak": peak}))

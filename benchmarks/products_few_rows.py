@@ -1,9 +1,9 @@
-"""How fast x W^T goes for a few rows x, in several forms, with weights that are not in any cache.
+"""Speed of x W^T for a few rows x, in several forms, with weights that are not in any cache.
 
     python benchmarks/products_few_rows.py [--threads 2]
 
-A step of decoding reads every weight once, so a loop over one matrix, which then stays in the cache, would tell
-nothing: here each product takes the next of many matrices. Microseconds, the best of five rounds.
+A step of decoding reads every weight once, so a loop over one matrix, which then stays in the cache, would be
+misleading. Here each product takes the next of many matrices. Microseconds, the best of five rounds.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glassformer.nn.native import kernels
-from glassformer.nn.tape import Tape
-from glassformer.train.machine import keep_freed_memory
+from glassformer.nn.native.compiler import kernels
+from glassformer.nn.native.tape import Tape
+from glassformer.training.machine import keep_freed_memory
 
 SHAPES = ((10_000, 256), (768, 256), (256, 256), (1024, 256), (256, 1024))  # out, in
 ROWS = (1, 5, 32, 160)

@@ -16,14 +16,15 @@ from functools import partial
 import numpy as np
 import torch
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged
+from glassformer.data.batches import EncodedPairs, Marks
+from glassformer.data.columns import Ragged
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.nn.taps import Tap
-from glassformer.train.machine import keep_freed_memory
-from glassformer.train.objective import token_loss
-from glassformer.train.optimiser import make_optimiser
-from glassformer.train.settings import TrainSettings
-from glassformer.train.step import train_step
+from glassformer.training.machine import keep_freed_memory
+from glassformer.training.objective import token_loss
+from glassformer.training.optimiser import make_optimiser
+from glassformer.training.settings import TrainSettings
+from glassformer.training.step import train_step
 
 ROUNDS, CALLS, VOCABULARY = 7, 20_000, 2000
 
@@ -85,7 +86,7 @@ def main() -> None:
         loss=loss,
         lr=1e-4,
         clip=1.0,
-        target_tokens=int(batch.target_lengths.sum()),
+        weight=batch.weight,
     )
     calls, holder, value = calls_per_step(model, step), Holder(), torch.zeros(1)
     shares = []

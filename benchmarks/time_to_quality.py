@@ -1,4 +1,4 @@
-"""What a translator scores after T minutes of training: ours, MarianMTModel or JoeyNMT, on the same machine and data.
+"""The scores of a translator after T minutes of training: ours, MarianMTModel or JoeyNMT, on the same machine and data.
 
     python benchmarks/time_to_quality.py --data FOLDER --peer transformers --minutes 30 --work FOLDER
     python benchmarks/time_to_quality.py --data FOLDER --peer joeynmt --minutes 30 --work FOLDER [--joeynmt FOLDER]
@@ -6,10 +6,10 @@
 
 FOLDER holds train, val and test_2016_flickr, .en and .de (plain or .gz). The peers get a joint BPE vocabulary trained
 by glassformer, their ids ready made, and T minutes from the first update on: their validations count; reading, building
-the model and the translations in the end do not. Ours is the whole command `glassformer train ... --budget T`. Everyone
-translates with a beam of 5. Told are sacreBLEU's BLEU, cased and detokenised, that of lower-cased text, and chrF.
+the model and the final translations do not. Ours is the whole command `glassformer train ... --budget T`. All
+translate with a beam of 5. Reports sacreBLEU's BLEU, cased and detokenised, that of lower-cased text, and chrF.
 
-The default settings of the peers are what people take for small models on such a corpus.
+The default settings of the peers are common ones for small models on such a corpus.
 transformers: batches of 128 sentences, AdamW, warm-up, a line down to zero at the end of the time, the last weights.
 JoeyNMT: as its small Transformer configurations (batches by tokens, Adam, 1/sqrt(update)), its own best checkpoint.
 Choose settings with --part val; the test part is for the recorded runs.

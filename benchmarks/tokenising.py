@@ -17,11 +17,13 @@ import pickle
 import statistics
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from glassformer import phrasebook
+from glassformer.data.batches import encode_pairs
 from glassformer.data.readers.inputs import gather_sides, read_pairs
 from glassformer.data.token_cache import build_cache
 from glassformer.text import Tokenizer, train_tokenizer
@@ -72,7 +74,7 @@ def timed(work, *arguments) -> float:  # type: ignore[no-untyped-def]
 def ours(files: list[Path], tokenizer: Tokenizer, folder: Path) -> None:
     inputs = gather_sides([str(files[0])], [str(files[1])])
     pairs = ((record.source, record.target) for record in read_pairs(inputs) if record.problem is None)
-    build_cache(folder, pairs, tokenizer, tokenizer, most=200)
+    build_cache(folder, pairs, partial(encode_pairs, source=tokenizer, target=tokenizer, most=200))
 
 
 def library(files: list[Path], tokenizer: Tokenizer, folder: Path) -> None:

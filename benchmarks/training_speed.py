@@ -1,18 +1,18 @@
-"""How fast a training goes: `glassformer train` beside `transformers`' MarianMTModel and JoeyNMT.
+"""Speed of training: `glassformer train`, `transformers`' MarianMTModel and JoeyNMT.
 
     python benchmarks/training_speed.py --data FOLDER [--sizes tiny small] [--rounds 7] [--joeynmt FOLDER] [--quick]
 
-FOLDER holds train.en, train.de, val.en and val.de (plain or .gz), for instance Multi30k's. Everyone trains on the same
+FOLDER holds train.en, train.de, val.en and val.de (plain or .gz), for instance Multi30k's. All train on the same
 ids (joint BPE, trained by glassformer), a model of the same size, label smoothing 0.1, dropout, AdamW, clipping, the
-same number of threads. Counted are real (not padding) source and target tokens per second of whole updates, making the
+same number of threads. Real (not padding) source and target tokens per second of whole updates are counted, making the
 batch included. The competitors:
 
-    ours              `glassformer train` itself, held between two updates while it is not its turn
-    marian            MarianMTModel as people run it: random padded batches of 128, its smoother, default allocator
+    ours              `glassformer train` itself, paused between two updates while it is not its turn
+    marian            MarianMTModel as usually run: random padded batches of 128, its smoother, default allocator
     marian, our way   the same model on our batches and with our allocator settings, in one process with ours again
     joeynmt           JoeyNMT's own loop in an environment made for it (--joeynmt FOLDER keeps it), batches by tokens
 
-They take turns of some seconds; the others wait. Ratios are of neighbouring turns, and their median and range are told.
+They alternate in turns of some seconds; the others wait. Ratios are of neighbouring turns, with median and range.
 The matrix products of our steps are timed alone in our process, in the same rounds (peers/products.py says which);
 their share is their time divided by that of the whole steps, token for token.
 Peak memory is that of fresh processes on the same batches: ours, and MarianMTModel's with the default allocator.
@@ -69,7 +69,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], help="a setting of ours, as train.beta2=0.99")
     parser.add_argument("--joeynmt", type=Path, help="folder of its environment; without, a temporary one")
     parser.add_argument("--without", nargs="*", default=[], choices=["joeynmt", "memory"], help="leave out")
-    parser.add_argument("--losses", type=int, default=0, help="instead: so many updates of everyone, and their losses")
+    parser.add_argument(
+        "--losses", type=int, default=0, help="instead: this many updates of every engine, and their losses"
+    )
     parser.add_argument("--work", type=Path, help="folder for runs and logs; without, a temporary one")
     parser.add_argument("--quick", action="store_true", help="a smoke test: size tiny, short turns")
     given = parser.parse_args()

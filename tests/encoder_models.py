@@ -8,10 +8,10 @@ import tokenizers
 import torch
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.models.bert import Bert, BertConfig
 from glassformer.models.gpt import Gpt, GptConfig
 from glassformer.models.roformer import RoFormer, RoFormerConfig
+from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, with_frame
 
@@ -51,28 +51,28 @@ def byte_level(*special: str) -> Tokenizer:
     return Tokenizer(inner)
 
 
-def bert(*, extras: dict[str, Any] | None = None, **changed: Any) -> Pretrained:
+def bert(*, extras: dict[str, Any] | None = None, **changed: Any) -> Bundle:
     values = {**SHAPE, "vocabulary": len(PIECES), "max_length": 23, "head": "words", **changed}
-    return Pretrained("bert", wild(Bert(BertConfig(**values))), wordpiece(), MARKS, extras or {})
+    return Bundle("bert", wild(Bert(BertConfig(**values))), wordpiece(), MARKS, extras or {})
 
 
-def roformer(**changed: Any) -> Pretrained:
+def roformer(**changed: Any) -> Bundle:
     values = {**SHAPE, "vocabulary": len(PIECES), "max_length": 23, "head": "words", **changed}
-    return Pretrained("roformer", wild(RoFormer(RoFormerConfig(**values))), wordpiece(), MARKS)
+    return Bundle("roformer", wild(RoFormer(RoFormerConfig(**values))), wordpiece(), MARKS)
 
 
-def gpt() -> Pretrained:
+def gpt() -> Bundle:
     tokenizer = byte_level("<|endoftext|>")
     model = Gpt(GptConfig(**SHAPE, vocabulary=len(tokenizer), max_length=40))
-    return Pretrained("gpt", wild(model), tokenizer, SpecialIds(eos=tokenizer.id("<|endoftext|>")))
+    return Bundle("gpt", wild(model), tokenizer, SpecialIds(eos=tokenizer.id("<|endoftext|>")))
 
 
-def roberta(**changed: Any) -> Pretrained:
+def roberta(**changed: Any) -> Bundle:
     tokenizer = byte_level("<s>", "<pad>", "</s>", "<mask>")
     names = {"cls": "<s>", "sep": "</s>", "pad": "<pad>", "mask": "<mask>"}
     ids = {mark: tokenizer.id(name) for mark, name in names.items()}
     model = Bert(BertConfig(**{**SHAPE, "vocabulary": len(tokenizer), "max_length": 40, "head": "words", **changed}))
-    return Pretrained("bert", wild(model), tokenizer, SpecialIds(**ids))
+    return Bundle("bert", wild(model), tokenizer, SpecialIds(**ids))
 
 
 def wild(model: torch.nn.Module) -> torch.nn.Module:

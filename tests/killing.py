@@ -15,10 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import IO, Any
+
+from forking import Forked
 
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
 MOST_KILLS = 12  # of one run; then it may end in peace
@@ -41,10 +43,12 @@ class Training:
 
     arguments: Sequence[str]  # of `glassformer`, with its --out
     out: Path
-    launcher: Sequence[str] = field(default_factory=lambda: PYTHON)  # for instance torchrun
+    launcher: Sequence[str] = ()  # for instance torchrun; without one it is forked, which is much cheaper
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self) -> subprocess.Popen[str] | Forked:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+        if not self.launcher:
+            return Forked([__file__, *self.arguments], environment)
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen([*self.launcher, *self.arguments], env=environment, **pipes)
 
@@ -138,6 +142,7 @@ def main() -> None:
     from glassformer.cli.main import main as command
     from glassformer.store.checkpoints import OPTIMISER, Checkpoints
     from glassformer.tasks import translation  # noqa: F401 (imports all that training needs)
+    from glassformer.training import plan
 
     drop = Checkpoints.drop
 
@@ -145,6 +150,7 @@ def main() -> None:
         shutil.copyfile(self.folder(self.steps[-1]) / OPTIMISER, optimiser_beside(self.path.parent))
         drop(self)
 
+    plan.PATIENCE = 0.0  # a few steps are timed, not seconds of them
     Checkpoints.drop = keeping_the_last_optimiser  # type: ignore[method-assign]
     print(READY, flush=True)
     command()

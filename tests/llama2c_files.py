@@ -29,6 +29,9 @@ def model_bytes(*, shared: bool = True, d: int = 12, d_ff: int = 7, layers: int 
     floats += layers * (2 * d + 2 * d * d + 2 * width * d + 3 * d * d_ff) + d + longest * width
     header = struct.pack("<7i", d, d_ff, layers, heads, 1, size if shared else -size, longest)
     numbers = np.random.default_rng(3).normal(scale=0.7, size=floats).astype("<f4")
+    angles = np.arange(longest)[:, None] * 10000.0 ** -(np.arange(0, width, 2) / width)
+    at = floats - longest * width - (0 if shared else size * d)  # the tables are last, but for a head
+    numbers[at : at + longest * width] = np.concatenate([np.cos(angles).ravel(), np.sin(angles).ravel()])
     return header + numbers.tobytes()
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged
+from glassformer.data.batches import EncodedPairs, Marks
+from glassformer.data.columns import Ragged
 from glassformer.tasks.translation.translator import marks_of
 from glassformer.text import Tokenizer
 

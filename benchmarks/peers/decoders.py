@@ -7,6 +7,7 @@ nobody pays for padding. Tokens are those of the translations, end marks include
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from peers.wire import Wire
 
 
 def ours(told: dict[str, Any]) -> Engine:
+    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the command line does; read when torch is loaded
+
     import torch
 
-    from glassformer.tasks.translation.translator import load
-    from glassformer.train.machine import keep_freed_memory
+    from glassformer.tasks.translation.loading import load
+    from glassformer.training.machine import keep_freed_memory
 
     torch.set_num_threads(told["threads"])
     keep_freed_memory()
@@ -58,7 +61,7 @@ def transformers(told: dict[str, Any]) -> Engine:
 
     torch.set_num_threads(told["threads"])
     if told["allocator"]:
-        from glassformer.train.machine import keep_freed_memory
+        from glassformer.training.machine import keep_freed_memory
 
         keep_freed_memory()
     model = MarianMTModel.from_pretrained(told["marian"]).eval()

@@ -21,12 +21,12 @@ def ours(told: dict[str, Any]) -> Embed:
     import torch
 
     from glassformer.tasks.embedding import TextEncoder
-    from glassformer.tasks.pretrained import load_pretrained
-    from glassformer.train.machine import keep_freed_memory
+    from glassformer.tasks.loading import load_bundle
+    from glassformer.training.machine import keep_freed_memory
 
     torch.set_num_threads(told["threads"])
     keep_freed_memory()
-    return TextEncoder(load_pretrained(told["model"])).embed
+    return TextEncoder(load_bundle(told["model"])).embed
 
 
 def sentence_transformers(told: dict[str, Any]) -> Embed:
@@ -35,7 +35,7 @@ def sentence_transformers(told: dict[str, Any]) -> Embed:
 
     torch.set_num_threads(told["threads"])
     if told["allocator"]:
-        from glassformer.train.machine import keep_freed_memory
+        from glassformer.training.machine import keep_freed_memory
 
         keep_freed_memory()
     model = SentenceTransformer(told["model"], device="cpu")

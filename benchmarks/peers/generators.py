@@ -1,4 +1,4 @@
-"""One engine that goes on from prompts at the end of a wire (see wire.py): ours or transformers' generate.
+"""One engine that continues prompts at the end of a wire (see wire.py): ours or transformers' generate.
 
 Both read the same folder of random weights and get the same prompts; greedy, a fixed number of new tokens, no end.
 """
@@ -20,7 +20,7 @@ def prepare(told: dict[str, Any]) -> None:
 
     torch.set_num_threads(told["threads"])
     if told["allocator"]:
-        from glassformer.train.machine import keep_freed_memory
+        from glassformer.training.machine import keep_freed_memory
 
         keep_freed_memory()
 
@@ -29,14 +29,14 @@ def ours(told: dict[str, Any]) -> Engine:
     import numpy as np
     import torch
 
-    from glassformer.decode import Best, Task, search
+    from glassformer.decode import Best, Search, search
     from glassformer.hub.huggingface.folders import read_folder
     from glassformer.tasks.generation.inputs import TokenBatch
 
     model: Any = read_folder(told["model"]).model
 
     def generate(rows: Ids, new: int) -> Ids:
-        task = Task(
+        task = Search(
             model=model,
             batch=TokenBatch.of(rows),
             limits=np.full(len(rows), new),

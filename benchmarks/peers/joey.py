@@ -27,7 +27,7 @@ FOREVER = 10**9
 
 
 def configuration(told: dict[str, Any]) -> dict[str, Any]:
-    """What its users write as YAML. `told` may say otherwise about the training, section by section."""
+    """What its users write as YAML. `told` may override the training section by section."""
     files = Path(told["files"])
     side = {"level": "word", "voc_file": str(files / "vocab.txt"), "max_length": 200}
     half = {"type": "transformer", "dropout": told["dropout"], "layer_norm": "pre", **SIZES[told["size"]]}

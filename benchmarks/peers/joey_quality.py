@@ -22,7 +22,7 @@ NEVER = 10**9
 
 
 class TimedTrainer(TrainManager):
-    """JoeyNMT's trainer that ends in time for a last validation, and validates as often as it was told."""
+    """JoeyNMT's trainer that ends in time for a last validation, and validates as often as configured."""
 
     def begin(self, told: dict[str, Any]) -> None:
         self.told, self.seconds, self.validations = told, 60 * told["minutes"], told["validations"]

@@ -1,7 +1,7 @@
-"""`glassformer train` itself, held and let go at the end of a wire (see wire.py).
+"""`glassformer train` itself, paused and resumed through a wire (see wire.py).
 
-The whole of `train_translator` runs, and a watcher stops it between two updates until its next turn: what is timed is
-the loop that users have, not a copy of it. A Marian model may train in the same process, on the same batches and with
+All of `train_translator` runs, and a watcher pauses it between two updates until its next turn. So the real loop is
+timed, not a copy of it. A Marian model may train in the same process, on the same batches and with
 the same allocator, while ours waits.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from glassformer.config import apply_assignments
-from glassformer.tasks.translation.training import train_translator
-from glassformer.tasks.translation.watching import Silent
+from glassformer.tasks.training import train_translator
+from glassformer.training.watching import Silent
 from peers.products import Recorder, replay
 from peers.wire import Turn, Wire, forget_peak, memory, take_turn
 
@@ -21,7 +21,7 @@ FAR = 10**9  # updates that are never reached, so that nothing is validated in b
 
 
 class Held(Silent):
-    """Lets the training go for a turn, then holds it and waits for the next command."""
+    """Lets the run continue for a turn, then pauses it and waits for the next command."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire, self.turn, self.seen = wire, Turn(), 0
@@ -33,7 +33,7 @@ class Held(Silent):
         self.wait()
 
     def on_step(self, progress: Any, report: Any, seconds: float) -> None:  # noqa: ARG002
-        self.turn.count(tokens=progress.tokens - self.seen, targets=report.target_tokens, loss=report.loss)
+        self.turn.count(tokens=progress.tokens - self.seen, targets=report.weight, loss=report.loss)
         self.seen = progress.tokens
         if self.recorder is not None and self.recorder.listening:
             self.recorder.end_step(self.turn.tokens)
@@ -49,7 +49,7 @@ class Held(Silent):
         self.wire.answer(**result)
 
     def wait(self) -> None:
-        """Answers what can be answered while the training stands; returns when it is to go on."""
+        """Answers what it can while the run waits; returns when the run may continue."""
         others: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "memory": lambda _: memory(),
             "forget peak": lambda _: forget_peak(),

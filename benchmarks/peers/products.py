@@ -70,7 +70,7 @@ class Call:
 
 
 class Numbers:
-    """Random operands, cut one after the other from one long row of numbers that begins anew at its end."""
+    """Random operands, cut one after the other from one long row of numbers, which is reused from its start."""
 
     def __init__(self, calls: list[Call]) -> None:
         self.row = torch.randn(2 * max(layout.room for call in calls for layout in call.operands))
@@ -106,7 +106,7 @@ class Recorder(TorchDispatchMode):
         super().__exit__(*error)
 
     def end_step(self, tokens: int) -> None:
-        """A step is over, after so many tokens in all."""
+        """A step is over; `tokens` is the total so far."""
         self.ends.append(len(self.calls))
         self.tokens = tokens
 

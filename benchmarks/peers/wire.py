@@ -1,4 +1,4 @@
-"""The wire between a benchmark and its competitors: one JSON object a line each way.
+"""The wire between a benchmark and its competitors: one JSON object per line each way.
 
 Only Python's own library is imported here, because a competitor may live in an environment of its own.
 """
@@ -19,7 +19,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1]
 
 
 class Competitor:
-    """A process that works when it is told to and waits otherwise."""
+    """A process that works on command and waits in between."""
 
     def __init__(
         self, name: str, module: str, told: dict[str, Any], *, log: Path, threads: int, python: str = sys.executable
@@ -85,7 +85,7 @@ class Wire:
 
 
 class Turn:
-    """A stretch of whole steps: at least so many, for at least so many seconds."""
+    """A series of whole steps: at least this many, for at least this many seconds."""
 
     def __init__(self, *, seconds: float = 0.0, steps: int = 1) -> None:
         self.seconds, self.steps = seconds, steps
@@ -131,7 +131,7 @@ def memory() -> dict[str, int]:
 
 
 def forget_peak() -> dict[str, int]:
-    """Makes the kernel count the highest memory anew from here; gives what it was."""
+    """Resets the peak memory that the kernel counts; returns the old peak."""
     before = memory()["peak"]
     Path("/proc/self/clear_refs").write_text("5")
     return {"before": before}

@@ -3,7 +3,7 @@
     import glassformer as gf
 
     model = gf.load("runs/en-de")
-    model.translate(["I ate an apple."])
+    model.translate("I ate an apple.")
     print(model.explain("I ate an apple."))
 
 Public names are imported when first used, so that `import glassformer` and `glassformer --help` stay quick.
@@ -18,33 +18,54 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from glassformer.data.phrasebook import phrasebook as phrasebook
+    from glassformer.errors import GlassformerError as GlassformerError
+    from glassformer.tasks.embedding import TextEncoder as TextEncoder
+    from glassformer.tasks.generation import GenerateOptions as GenerateOptions
+    from glassformer.tasks.generation import LanguageModel as LanguageModel
     from glassformer.tasks.loading import load as load
-    from glassformer.tasks.translation import train_translator as train_translator
+    from glassformer.tasks.training import train as train
+    from glassformer.tasks.training import train_translator as train_translator
+    from glassformer.tasks.translation.constraints import Constraints as Constraints
+    from glassformer.tasks.translation.constraints import Sampling as Sampling
     from glassformer.tasks.translation.glossary import Glossary as Glossary
-    from glassformer.tasks.translation.requests import Lots as Lots
-    from glassformer.tasks.translation.requests import Wishes as Wishes
+    from glassformer.tasks.translation.translator import Translator as Translator
+    from glassformer.tasks.vision import ImageModel as ImageModel
     from glassformer.text import Tokenizer as Tokenizer
     from glassformer.text import train_tokenizer as train_tokenizer
 
 _HOMES = {
     "load": "glassformer.tasks.loading",
-    "train_translator": "glassformer.tasks.translation",
+    "train": "glassformer.tasks.training",
+    "train_translator": "glassformer.tasks.training",
     "Glossary": "glassformer.tasks.translation.glossary",
-    "Lots": "glassformer.tasks.translation.requests",
-    "Wishes": "glassformer.tasks.translation.requests",
+    "Translator": "glassformer.tasks.translation.translator",
+    "LanguageModel": "glassformer.tasks.generation",
+    "TextEncoder": "glassformer.tasks.embedding",
+    "ImageModel": "glassformer.tasks.vision",
+    "GenerateOptions": "glassformer.tasks.generation",
+    "GlassformerError": "glassformer.errors",
+    "Sampling": "glassformer.tasks.translation.constraints",
+    "Constraints": "glassformer.tasks.translation.constraints",
     "phrasebook": "glassformer.data.phrasebook",
     "Tokenizer": "glassformer.text",
     "train_tokenizer": "glassformer.text",
 }
 
 __all__ = [
+    "Constraints",
+    "GenerateOptions",
+    "GlassformerError",
     "Glossary",
-    "Lots",
+    "ImageModel",
+    "LanguageModel",
+    "Sampling",
+    "TextEncoder",
     "Tokenizer",
-    "Wishes",
+    "Translator",
     "__version__",
     "load",
     "phrasebook",
+    "train",
     "train_tokenizer",
     "train_translator",
 ]

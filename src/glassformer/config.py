@@ -1,7 +1,7 @@
 """Settings: TOML <-> typed, validated values.
 
-A room declares its settings as a subclass of `Settings`; each field carries its own help text, and the command
-line, the printed recipe and the error messages all read it from there. This file knows no field by name.
+A package declares its settings as a subclass of `Settings`. Each field carries its own help text; the command line, the
+printed recipe and the error messages read it from there. This file knows no field by name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tomllib
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self, TypeVar, Union, get_args, get_origin
 
@@ -19,8 +20,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from glassformer.errors import SettingsError
+from glassformer.usual_names import USUAL_NAMES
 
 Tree = dict[str, Any]
+DEEPEST = 16  # sections and lists inside each other; settings have 3
 
 
 class Settings(BaseModel):
@@ -42,7 +45,7 @@ S = TypeVar("S", bound=Settings)
 def read_toml(path: Path) -> Tree:
     """The recipe at `path` as a tree of plain values."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        tree = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         raise SettingsError(f"{path}: no such recipe. `glassformer recipe > {path}` writes one.") from None
     except IsADirectoryError:
@@ -53,13 +56,31 @@ def read_toml(path: Path) -> Tree:
         raise SettingsError(f"{path}: not UTF-8 text (byte {error.start}). A recipe is a TOML file.") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}.") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits; brackets in thousands of brackets
+        raise SettingsError(
+            f"{path}: not a recipe: a number in it is too long, or a list is nested too deeply."
+        ) from None
+    if not _is_flat(tree):
+        raise SettingsError(f"{path}: not a recipe: its sections are nested more than {DEEPEST} deep.")
+    return tree
+
+
+def _is_flat(tree: Tree) -> bool:
+    """Whether no value is nested more deeply than settings are."""
+    level: list[Any] = [tree]
+    for _ in range(DEEPEST):
+        groups = [
+            value.values() if isinstance(value, dict) else value for value in level if isinstance(value, dict | list)
+        ]
+        level = [below for group in groups for below in group]
+    return not level
 
 
 def parse_value(text: str) -> Any:
     """`text` as a TOML value; what is not one is a plain string, so that `--set text.kind=bpe` needs no quotes."""
     try:
         parsed = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, thousands of digits, or thousands of brackets
         return text
     dated = isinstance(parsed["value"], date | time)  # no setting is a date, but a folder may be called 2026-01-31
     return text if dated or len(parsed) > 1 else parsed["value"]
@@ -73,6 +94,8 @@ def apply_assignments(tree: Tree, assignments: Sequence[str]) -> Tree:
         keys = [key.strip() for key in name.split(".")]
         if not equals or not all(keys):
             raise SettingsError(f"--set {assignment}: got no name=value. Write it like --set train.lr=3e-4.")
+        if len(keys) > DEEPEST:
+            raise SettingsError(f"--set {_short(assignment)}: no setting is nested more than {DEEPEST} deep.")
         put(result, keys, parse_value(text.strip()), label=assignment)
     return result
 
@@ -95,43 +118,110 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Tree:
     return result
 
 
-def validate(kind: type[S], tree: Mapping[str, Any], *, origin: str = "settings") -> S:
-    """`tree` as checked settings; every problem is reported at once."""
+def validate(kind: type[S], tree: Mapping[str, Any], *, origin: str = "settings", section: str = "") -> S:
+    """`tree` as checked settings; every problem is reported at once. `section` is what the names are below."""
     try:
         return kind.model_validate(tree)
     except ValidationError as error:
-        problems = [_explain(kind, problem) for problem in error.errors()]
+        problems = [_explain(kind, problem, section) for problem in error.errors()]
         head = "" if len(problems) == 1 else f"{len(problems)} problems:\n  "
         raise SettingsError(f"{origin}: {head}" + "\n  ".join(problems)) from None
 
 
-def _explain(kind: type[Settings], problem: Mapping[str, Any]) -> str:
+def _explain(kind: type[Settings], problem: Mapping[str, Any], section: str = "") -> str:
     """One line for a person: where, what was got, what is allowed."""
     where = _place(kind, problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"unknown setting {where}.{_suggest(where, kind)}"
-    got = "" if problem["type"] == "missing" else f" (got {_short(problem['input'])})"
+    if problem["type"].startswith("union_tag"):
+        return _explain_tag(where, problem.get("ctx", {}), problem["type"])
+    whole_section = isinstance(problem["input"], Mapping | Settings)  # the message says what does not fit in it
+    got = "" if problem["type"] == "missing" or whole_section else f" (got {_short(problem['input'])})"
     message = problem["msg"].removeprefix("Value error, ")
-    return f"{where or 'recipe'}: {message[:1].lower()}{message[1:]}{got}."
+    name = ".".join(part for part in (section, where) if part)
+    return f"{name or 'recipe'}: {message[:1].lower()}{message[1:]}{got}."
+
+
+def _explain_tag(where: str, context: Mapping[str, Any], what: str) -> str:
+    """A section can be of several classes, and the setting that says which is missing or unknown."""
+    name = f"{where}.{str(context.get('discriminator', '')).strip(chr(39))}"
+    if what == "union_tag_not_found":
+        return f"{name}: field required."
+    return f"{name}: input should be one of {context.get('expected_tags')} (got {_short(context.get('tag'))})."
+
+
+# Arguments from Python, held to the same bounds
+
+
+def check_arguments(kind: type[Settings], values: Mapping[str, Any]) -> None:
+    """Raises SettingsError where an argument is not what the setting of the same name may be.
+
+    Types are strict: True does not count as a number, nor 2.5 and "2" as integers. numpy numbers are accepted.
+    """
+    try:
+        kind.model_validate({name: plain_number(value) for name, value in values.items()}, strict=True)
+    except ValidationError as error:
+        wrong = list(dict.fromkeys(str(problem["loc"][0]) for problem in error.errors() if problem["loc"]))
+        told = (
+            f"{name} = {_cut(repr(values[name]))}: it must be {allowed(kind.model_fields[name])}." for name in wrong
+        )
+        raise SettingsError(" ".join(told) or f"{error.errors()[0]['msg']}.") from None
+
+
+def plain_number(value: Any) -> Any:
+    """A number of numpy, or of a like library, as Python's own. Anything else stays as it is."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def allowed(field: FieldInfo) -> str:
+    """What a number may be, in words: a whole number from 1 to 1,000."""
+    kind = "a whole number" if field.annotation is int else "a number"
+    low, high = bounds(field)
+    above = next((one.gt for one in field.metadata if getattr(one, "gt", None) is not None), None)
+    words = [kind]
+    words += [f"above {above:,}"] if above is not None else [f"from {low:,}"] if low is not None else []
+    words += [f"to {high:,}"] if high is not None else []
+    return " ".join(words)
+
+
+def bounds(field: FieldInfo) -> tuple[float | None, float | None]:
+    """The least and the greatest value of a number, both allowed; None: there is no such bound."""
+    low = next((one.ge for one in field.metadata if getattr(one, "ge", None) is not None), None)
+    return low, next((one.le for one in field.metadata if getattr(one, "le", None) is not None), None)
+
+
+# What is wrong, in words
 
 
 def _place(kind: type[Settings], location: Sequence[str | int]) -> str:
-    """The dotted name of a setting, without what the checker adds below it (an index, a kind of a union)."""
+    """The dotted name of a setting, without what the checker adds to it (an index, the class of a union)."""
     names: list[str] = []
-    section: type[Settings] | None = kind
+    sections = [kind]
     for part in location:
-        if section is None:
+        if not sections:
             break
+        if len(sections) > 1:  # a union: this part says which of its classes was tried
+            sections = [section for section in sections if _is_tagged(section, part)]
+            continue
         names.append(str(part))
-        field = section.model_fields.get(names[-1])
-        section = None if field is None else section_of(field)
+        field = sections[0].model_fields.get(names[-1])
+        sections = [] if field is None else sections_of(field)
     return ".".join(names)
+
+
+def _is_tagged(section: type[Settings], tag: str | int) -> bool:
+    """Whether the checker means this class of a union: by its name, or by the only value that one of its fields has."""
+    constants = (get_args(field.annotation) for field in section.model_fields.values())
+    return section.__name__ == tag or (tag,) in constants
 
 
 def _suggest(name: str, kind: type[Settings]) -> str:
     known = [path for path, _ in walk(kind)]
     section, _, leaf = name.rpartition(".")
     close = [path for path in known if path.rpartition(".")[2] == leaf][:1]  # right name, wrong section
+    close = close or [path for path in (USUAL_NAMES.get(leaf.lower().replace("-", "_")),) if path in known]
     close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f" Did you mean {close[0]}?"
@@ -141,36 +231,61 @@ def _suggest(name: str, kind: type[Settings]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    """A value as a recipe would have it, cut to a part of a line."""
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10**60:
+        return f"a number of {value.bit_length():,} bits"
+    text = f"[{', '.join(map(_short, value[:9]))}]" if isinstance(value, list | tuple) else repr(value)
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def walk(kind: type[Settings], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Every setting of `kind` with its dotted name, sections opened."""
+def walk(settings: Settings | type[Settings], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every setting with its dotted name, sections opened.
+
+    An instance gives the settings that it has. A class gives those that it may have: where a section can be of
+    several classes, the settings of all of them, each name once.
+    """
+    kind = settings if isinstance(settings, type) else type(settings)
     for name, field in kind.model_fields.items():
-        section = section_of(field)
-        if section is None:
+        sections = _sections_at(settings, name, field)
+        if not sections:
             yield prefix + name, field
-        else:
-            yield from walk(section, f"{prefix}{name}.")
+        inside = (item for section in sections for item in walk(section, f"{prefix}{name}."))
+        seen: set[str] = set()
+        for path, below in inside:
+            if path not in seen:
+                seen.add(path)
+                yield path, below
+
+
+def _sections_at(
+    settings: Settings | type[Settings], name: str, field: FieldInfo
+) -> Sequence[Settings | type[Settings]]:
+    """What is behind a field: the section itself, or the classes that it can be of; nothing for a single value."""
+    if isinstance(settings, type):
+        return sections_of(field)
+    value = getattr(settings, name)
+    return [value] if isinstance(value, Settings) else []
 
 
 def value_of(settings: Settings, name: str) -> Any:
-    """The value of a setting by its dotted name."""
+    """The value of a setting by its dotted name; None where these settings have no such one."""
     value: Any = settings
     for part in name.split("."):
-        value = getattr(value, part)
+        value = getattr(value, part, None)
     return value
 
 
-def section_of(field: FieldInfo) -> type[Settings] | None:
-    """The settings class behind a field that is a section; None for a single value."""
+def sections_of(field: FieldInfo) -> list[type[Settings]]:
+    """The settings classes that a field can hold; none for a single value, several for a union of sections."""
     annotation = field.annotation
     options = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
-    for option in options:
-        if isinstance(option, type) and issubclass(option, Settings):
-            return option
-    return None
+    return [option for option in options if isinstance(option, type) and issubclass(option, Settings)]
 
 
 Show = Callable[[str, Any, FieldInfo], Iterator[str]]  # dotted name, value, field -> lines
@@ -187,7 +302,7 @@ def to_toml(settings: Settings) -> str:
 
 
 def annotated_toml(settings: Settings, given: Mapping[str, Any]) -> str:
-    """A recipe to start from: each setting with its help; what is not `given` stands commented out at its default."""
+    """A recipe to start from: each setting with its help; those not `given` are commented out."""
 
     def show(name: str, value: Any, field: FieldInfo) -> Iterator[str]:
         if field.description:

@@ -9,8 +9,22 @@ import pytest
 import glassformer
 
 PUBLIC = [
-    *("Glossary", "Lots", "Tokenizer", "Wishes", "__version__"),
-    *("load", "phrasebook", "train_tokenizer", "train_translator"),
+    "Constraints",
+    "GenerateOptions",
+    "GlassformerError",
+    "Glossary",
+    "ImageModel",
+    "LanguageModel",
+    "Sampling",
+    "TextEncoder",
+    "Tokenizer",
+    "Translator",
+    "__version__",
+    "load",
+    "phrasebook",
+    "train",
+    "train_tokenizer",
+    "train_translator",
 ]
 
 

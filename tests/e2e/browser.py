@@ -12,7 +12,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 
 
 def drawn(page: str, folder: Path, *, script: str = "") -> str:
-    """The DOM after the page has drawn itself and then run `script`."""
+    """The DOM after the page has drawn itself and then run `script`; without the invisible signs that isolate texts."""
     file = folder / "report.html"
     before, end, after = page.rpartition("</body>")
     file.write_text(f"{before}<script>{script}</script>{end}{after}", encoding="utf-8")
@@ -21,7 +21,7 @@ def drawn(page: str, folder: Path, *, script: str = "") -> str:
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", *quiet]
     command = [BROWSER, *options, f"--user-data-dir={folder / 'profile'}", "--window-size=1200,1600", "--dump-dom"]
     done = subprocess.run([*command, file.as_uri()], capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout
+    return re.sub("[\u2068\u2069]", "", done.stdout)
 
 
 def without_scripts(dom: str) -> str:

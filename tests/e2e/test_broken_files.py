@@ -1,4 +1,4 @@
-"""Two thousand files broken at random: each is told in one line or accounted for unit by unit, and none is changed."""
+"""Files broken at random: each is reported in one line or accounted for unit by unit, and none is changed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.compress,
     ".zst": zstandard.ZstdCompressor().compress,
 }
-CASES, CHUNK = 2000, 100
+CASES, MANY, CHUNK = 400, 2000, 100  # by `make test`, and by `make test-long` after those
 
 
 def side(which: int) -> bytes:
@@ -134,7 +134,9 @@ def make(folder: Path, case: int) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("first", range(0, CASES, CHUNK))
+@pytest.mark.parametrize(
+    "first", [*range(0, CASES, CHUNK), *(pytest.param(i, marks=pytest.mark.long) for i in range(CASES, MANY, CHUNK))]
+)
 def test_broken_files_are_told_and_left_as_they_are(tmp_path: Path, command: Callable[..., Any], first: int) -> None:
     for case in range(first, first + CHUNK):
         paths = make(tmp_path, case)

@@ -54,9 +54,7 @@ def test_doctor_says_of_clean_files_that_there_is_nothing_to_report(command: Com
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[0] == "60 pairs"
     assert re.fullmatch(r"  source  [\d,]+ characters, [\d,]+ words  en, Latin", outcome.lines[1])
-    assert outcome.lines[3:] == [
-        "Nothing to report: every unit is a pair that can be used, and no filter would drop one."
-    ]
+    assert outcome.lines[3:] == ["Nothing to report: every unit is a usable pair, and no filter would drop one."]
 
 
 @pytest.mark.usefixtures("corpus")
@@ -74,7 +72,7 @@ def test_doctor_tells_what_it_found_where_and_what_to_do(command: Command) -> No
     assert re.search(r"left +56 +94\.9% +after all recommended ones", shown)
     assert "Nothing for too-long, mojibake, unbroken" in shown
     assert shown.index("Pairs better left out") < shown.index("Worth knowing") < shown.index("What each filter")
-    assert outcome.lines[-2:] == ["To go on without them:", "  glassformer clean toy.en toy.de --out clean/toy"]
+    assert outcome.lines[-2:] == ["To continue without them:", "  glassformer clean toy.en toy.de --out clean/toy"]
 
 
 @pytest.mark.usefixtures("corpus")
@@ -104,7 +102,10 @@ def test_doctor_compares_with_held_out_files_given_in_a_row(command: Command, to
     Path("test.tsv").write_text("nothing of it\tnichts davon\n")
     arguments = ("toy.en", "toy.de", "--valid", "val.en", "val.de", "--test", "test.tsv")
     outcome = command("doctor", *arguments)
-    assert "valid: 2 pairs, of which 1 have a source that also stands here, 1 with the same target" in outcome.out
+    assert (
+        "valid: 2 pairs, of which 1 have a source that is also in the training data, 1 with the same target"
+        in outcome.out
+    )
     assert "test: 1 pairs, of which 0" in outcome.out
     assert "--valid val.en val.de --test test.tsv --out clean/toy" in outcome.out
     again = json.loads(command("doctor", *arguments, "--json").out)
@@ -123,7 +124,7 @@ def test_doctor_refuses_what_it_cannot_read_in_one_line(command: Command) -> Non
     for arguments, reason in (
         (("none.en", "none.de"), "no such file"),
         (("toy.en",), "no such file"),
-        (("x.tsv", "--columns", "a"), "need two with a comma"),
+        (("x.tsv", "--columns", "a"), "need two separated by a comma"),
     ):
         Path("x.tsv").write_text("a\tb\n")
         outcome = command("doctor", *arguments)
@@ -139,7 +140,7 @@ def test_files_that_go_out_of_step_are_to_be_mended_first(command: Command) -> N
     Path("toy.de").write_text("".join(lines[:-2]))
     outcome = command("doctor", "toy.en", "toy.de")
     assert outcome.code == 0
-    assert "To mend before training" in outcome.out
+    assert "To fix before training" in outcome.out
     assert "no partner: toy.de has 58 lines, toy.en has 60" in outcome.out
     refused = command("clean", "toy.en", "toy.de", "--out", "out")
     assert refused.code == 2
@@ -215,3 +216,62 @@ def test_doctor_knows_what_to_do_about_an_older_encoding(here: Path, command: Ca
     assert "iconv -f WINDOWS-1252" in command("doctor", "a.tsv").out
     trained = command("train", "--pairs", "a.tsv", "--out", "run")
     assert (trained.code, "iconv -f WINDOWS-1252" in trained.err) == (2, True)
+
+
+# doctor of other tasks
+
+
+def test_doctor_of_labelled_texts_counts_every_row_and_shows_the_balance(command: Command, here: Path) -> None:
+    rows = [f"text {i}\t{'ab'[i % 4 == 0]}" for i in range(400)]
+    rows += ["text 1\tb", "text 2\ta", "alone", "\tb", "text 3\tx\ta"]
+    (here / "train.tsv").write_text("text\tlabel\n" + "\n".join(rows))
+    (here / "valid.tsv").write_text("text\tlabel\nText 7!\ta\nnew\tb\n")
+    arguments = ("doctor", "--task", "classify", "train.tsv", "--columns", "text,label", "--valid", "valid.tsv")
+    outcome = command(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[0] == "401 examples with 2 labels, 802 words; 5 of 406 units are left out"
+    assert outcome.lines[1] == "  valid: 2 texts, of which 1 are also in the training data"
+    for shown in (
+        r"a +300 +74\.8%",
+        r"b +101 +25\.2%",
+        r"columns  2 .*\n    train\.tsv, line 404, byte \d[\d,]*: got 1 column, need 2",
+        r"conflict  1 .*\n    train\.tsv, line 402, ",
+        r"duplicate  1 .*\n    train\.tsv, line 403, ",
+        r"overlap  1 .*\n    train\.tsv, line 9, ",
+        r"blank  1 .*\n    train\.tsv, line 405, ",
+    ):
+        assert re.search(shown, outcome.out), shown
+    found = json.loads(command(*arguments, "--json").out)
+    assert found["units"] == 406 == found["used"] + sum(found["dropped"].values())
+    assert found["labels"] == {"a": 300, "b": 101}
+    assert found["held"] == [{"name": "valid", "examples": 2, "texts_in_train": 1}]
+
+
+def test_doctor_of_texts(command: Command, here: Path) -> None:
+    long = "A line that is long enough to be noticed twice."
+    (here / "book.txt").write_bytes(f"\ufeff{long}\n\n{long}\n".encode() * 300 + b"\xff\n")
+    outcome = command("doctor", "--task", "generate", "book.txt")
+    assert outcome.code == 0
+    assert re.match(r"[\d,]+ characters, [\d,]+ words in 900 lines of 1 file; 1 of 901 units are left out", outcome.out)
+    assert re.search(r"encoding  1 .*\n    book\.txt, line 901, byte", outcome.out)
+    assert "repeated line  " in outcome.out
+    found = json.loads(command("doctor", "--task", "generate", "book.txt", "--json").out)
+    assert found["units"] == found["used"] + sum(found["dropped"].values()) == 901
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--task", "classify", "a.tsv", "--columns", "text"), "got 1 column, need text,label or a,b,label"),
+        (("--task", "generate", "a.tsv", "--columns", "a,b"), "got 2 columns, need text"),
+        (("--task", "classify", "a.tsv", "--languages", "en,de"), "--languages en,de: only for sentence pairs"),
+        (("--task", "generate", "a.tsv", "--report", "a.html"), "--report a.html: only for sentence pairs"),
+    ],
+)
+def test_options_that_do_not_fit_the_task_are_refused(
+    command: Command, here: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (here / "a.tsv").write_text("text\tlabel\na\tb\n")
+    outcome = command("doctor", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err

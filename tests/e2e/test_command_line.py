@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -19,8 +20,10 @@ import pytest
 
 import glassformer as gf
 from glassformer.config import validate, walk
+from glassformer.models.fast import tapes
+from glassformer.nn.native import compiler, tape
 from glassformer.store.run import RunFolder
-from glassformer.tasks.translation.watching import Silent
+from glassformer.training.watching import Silent
 
 VERBS = [
     "demo",
@@ -142,7 +145,8 @@ def test_json_is_one_object_a_line(trained: Path, command: Command) -> None:
     outcome = command("translate", trained, *SENTENCES, "--json", "--beam", 2, "--n-best", 2)
     records = [json.loads(line) for line in outcome.lines]
     assert [record["source"] for record in records] == [s for s in SENTENCES for _ in range(2 if s else 1)]
-    told = {"source", "rank", "text", "score", "log_prob", "tokens", "log_probs", "finished", "wrong", "mended"}
+    told = {"source", "rank", "text", "score", "log_prob", "tokens", "log_probs", "finished", "wrong", "repaired"}
+    told |= {"inserted", "parts"}
     assert set(records[0]) == told
     assert records[0]["score"] >= records[1]["score"] or not records[1]["finished"]
 
@@ -171,8 +175,8 @@ def test_output_is_utf8_whatever_the_locale(trained: Path) -> None:
 def test_without_a_run_it_says_how_to_make_one(command: Command, tmp_path: Path) -> None:
     outcome = command("translate", tmp_path / "none", "x")
     assert outcome.code == 2
-    assert "does not exist. Make a run first:" in outcome.err
-    assert f"glassformer train --corpus phrasebook --out {tmp_path / 'none'}" in outcome.err
+    assert "no such folder. Train a model first" in outcome.err
+    assert f"glassformer train --task TASK --data FILE --out {tmp_path / 'none'}" in outcome.err
 
 
 # Measuring
@@ -188,7 +192,7 @@ def test_evaluate_prints_scores_intervals_and_signatures(trained: Path, toy: Any
         r"tok:13a.*version:",
     ):
         assert re.search(pattern, outcome.out)
-    assert outcome.out.endswith("60 sentences\n")
+    assert outcome.out.endswith("60 sentences, beam 2\n")  # how they were decoded is part of the score
 
 
 def test_evaluate_reads_a_tsv_and_writes_json_and_a_new_file(
@@ -287,12 +291,12 @@ def test_a_printed_recipe_trains(toy: Any, command: Command) -> None:
     assert f'Try:  glassformer translate {out} "..."' in outcome.err
     again = command("train", path, "--set", "train.steps=2", "--out", out)
     assert again.code == 0
-    assert "is finished already; nothing to do" in again.err
+    assert "is already finished; nothing to do" in again.err
 
 
 def test_a_folder_with_brackets_in_its_name_is_named_in_full(toy: Any, command: Command) -> None:
     out = toy.folder / "a[bold]b" / "[" / "dim]"
-    for told in ("Try:  glassformer translate", "is finished already"):
+    for told in ("Try:  glassformer translate", "is already finished"):
         outcome = command(*toy.arguments(out, "train.steps=1"))
         assert outcome.code == 0
         assert told in outcome.err
@@ -349,11 +353,11 @@ def test_another_setting_is_refused_unless_it_is_accepted(toy: Any, command: Com
     arguments = [*toy.arguments(out, "train.clip=0.5"), "--set", "decode.beam=2"]
     refused = command(*arguments)
     assert refused.code == 2
-    assert f"glassformer: {out} was started otherwise: train.clip was 1.0, now 0.5. " in refused.err
+    assert f"glassformer: {out} was started with different settings: train.clip was 1.0, now 0.5. " in refused.err
     assert "--accept-changes" in refused.err.splitlines()[-1]
     accepted = command(*arguments, "--accept-changes")
     assert accepted.code == 0, accepted.err
-    assert "Going on from step 1 otherwise than before: train.clip was 1.0, now 0.5" in accepted.err
+    assert "Resuming from step 1 with changes: train.clip was 1.0, now 0.5" in accepted.err
 
 
 # Answers while the writer waits
@@ -387,7 +391,7 @@ def test_a_line_is_answered_before_the_next_one_is_written(trained: Path) -> Non
 def test_a_profile_tells_where_the_time_goes_and_leaves_nothing(
     command: Command, toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassformer.train.profile.STEPS", 2)
+    monkeypatch.setattr("glassformer.training.profile.STEPS", 2)
     out = tmp_path / "run"
     outcome = command(*toy.arguments(out), "--profile")
     assert outcome.code == 0, outcome.err
@@ -396,3 +400,18 @@ def test_a_profile_tells_where_the_time_goes_and_leaves_nothing(
     found = json.loads(command(*toy.arguments(out), "--profile", "--json").out)
     assert sum(found["shares"].values()) == pytest.approx(1)
     assert not out.exists()
+
+
+def test_translate_says_once_in_one_line_that_there_is_no_compiler(
+    command: Command, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    as_in_a_new_process = functools.cache(compiler.kernels.__wrapped__)
+    for module in (tape, tapes):
+        monkeypatch.setattr(module, "kernels", as_in_a_new_process)
+    outcome = command("translate", trained, *SENTENCES)
+    assert (outcome.code, len(outcome.out.splitlines())) == (0, len(SENTENCES))
+    (note,) = [line for line in outcome.err.splitlines() if "compiler" in line]
+    assert note.startswith("Note: No C compiler was found (cc, gcc, clang); install one, for example gcc.")
+    assert "2 to 4 times slower" in note

@@ -10,6 +10,8 @@ import pytest
 from browser import BROWSER, drawn, widths_on_a_phone, without_scripts
 
 from glassformer.evaluate.score import Score
+from glassformer.evaluate.translation import BLEU, CHRF
+from glassformer.explain.charts import compared_charts, shown_metrics
 from glassformer.explain.comparison import ShownComparison, ShownDifference, ShownDifferent
 from glassformer.explain.page import render_report
 from glassformer.explain.report import Report
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the p
 HOSTILE = "</script><b>x</b> & עברית <img src=x onerror=document.title='owned'>"
 
 
-def page() -> str:
+def report() -> Report:
     names = ["runs/a", HOSTILE, "runs/" + "long" * 30]
     scores = [[Score("BLEU", 30.0 + i, 29.0 + i, 31.0 + i), Score("exact match", 1.0)] for i in range(3)]
     shown = [
@@ -32,8 +34,24 @@ def page() -> str:
     sentences = [
         ShownDifferent("a dog", ("ein Hund", HOSTILE), ("ein", "ein Hund", HOSTILE), (20.0, 100.0, float("nan")))
     ]
-    compared = ShownComparison(names, [("train.lr", ["1", "2", HOSTILE])], curves, scores, shown, sentences, ["a note"])
-    return render_report(Report(title="t", about="runs compared", verdict=["b is better."], compared=compared))
+    metrics = shown_metrics([BLEU, CHRF])
+    compared = ShownComparison(
+        names,
+        [("train.lr", ["1", "2", HOSTILE])],
+        curves,
+        scores,
+        shown,
+        sentences,
+        ["a note"],
+        metrics=metrics,
+        charts=compared_charts(metrics, names),
+        judged_by=metrics[1],
+    )
+    return Report(title="t", about="runs compared", verdict=["b is better."], compared=compared)
+
+
+def page() -> str:
+    return render_report(report())
 
 
 def test_every_part_is_drawn_and_text_stays_text(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from glassformer.explain.page import render_report
 from glassformer.explain.report import Report
 
 if TYPE_CHECKING:
-    from conftest import Outcome, Toy
+    from toy_corpus import Outcome, Toy
 
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page was not drawn in a browser")
 

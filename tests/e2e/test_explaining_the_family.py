@@ -15,12 +15,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from glassformer.errors import DataError
-from glassformer.explain.passage_view import passage_view
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
+from glassformer.explain.view import explanation_view
 from glassformer.models.registry import build
+from glassformer.store.bundle import Bundle, SpecialIds, save_bundle
 from glassformer.tasks.explaining import explain
-from glassformer.tasks.generation import Asked, LanguageModel
-from glassformer.tasks.pretrained import load_pretrained, save_pretrained
+from glassformer.tasks.generation import GenerateOptions, LanguageModel
+from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.vision import ImageModel
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.text.framing import Frame, with_frame
@@ -51,7 +51,7 @@ def tokenizer_for(kind: str) -> Tokenizer | None:
     return None if kind == "vit" else with_frame(plain, frames.get(kind, Frame()))
 
 
-def make(name: str) -> Pretrained:
+def make(name: str) -> Bundle:
     kind, tokenizer = name.partition("-")[0], tokenizer_for(name.partition("-")[0])
     torch.manual_seed(3)
     words = {} if tokenizer is None else {"vocabulary": len(tokenizer) + 2}
@@ -63,14 +63,14 @@ def make(name: str) -> Pretrained:
     marks = SpecialIds()
     if tokenizer is not None:
         marks = SpecialIds(bos=2, eos=3, pad=0, unk=1, start=0, cls=2, sep=3, mask=1)
-    return Pretrained(kind, model.eval(), tokenizer, marks, extras={"labels": LABELS})
+    return Bundle(kind, model.eval(), tokenizer, marks, extras={"labels": LABELS})
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("family")
     for name in CONFIGS:
-        save_pretrained(make(name), root / name)
+        save_bundle(make(name), root / name)
     pixels = np.random.default_rng(1).integers(0, 256, (4, 4), dtype=np.uint8).repeat(7, 0).repeat(7, 1)
     np.save(root / "image.npy", pixels)
     np.save(root / "two.npy", np.stack([pixels, pixels])[..., None])
@@ -85,15 +85,15 @@ def shown_to(name: str, folders: dict[str, Path]) -> str:
 def test_the_whole_is_shown_and_fits_the_terminal(name: str, folders: dict[str, Path], command: Callable) -> None:
     outcome = command("explain", folders[name], shown_to(name, folders))
     assert outcome.code == 0, outcome.err
-    for part in ("What goes in", "What each block does", "feed-forward", "What each head of the"):
+    for part in ("Input vectors", "What each block does", "feed-forward", "What each head of the"):
         assert part in outcome.out
     if name in TEXTS:
         assert "bread·" in outcome.out
-    passage = explain(load_pretrained(folders[name]), shown_to(name, folders))
+    found = explain(load_bundle(folders[name]), shown_to(name, folders))
     for width in (40, 100):
         console = Console(width=width, color_system=None, force_terminal=False)
         with console.capture() as captured:
-            console.print(passage_view(passage))
+            console.print(explanation_view(found, attention="all"))
         assert max(map(cell_len, captured.get().splitlines())) <= width
 
 
@@ -118,19 +118,19 @@ def test_as_json_it_holds_every_number(name: str, folders: dict[str, Path], comm
 
 def test_a_decoder_expects_what_it_scores(folders: dict[str, Path]) -> None:
     for name in ("gpt", "llama"):
-        pretrained = load_pretrained(folders[name])
-        scored = LanguageModel(pretrained).score(SENTENCE)
-        found = explain(pretrained, SENTENCE).predictions
-        assert [one.what for one in found[:-1]] == list(scored.tokens)
+        bundle = load_bundle(folders[name])
+        scored = LanguageModel(bundle).score(SENTENCE)
+        found = explain(bundle, SENTENCE).predictions
+        assert [one.chosen for one in found[:-1]] == list(scored.tokens)
         assert np.log([one.probability for one in found[:-1]]) == pytest.approx(scored.log_probs, abs=1e-4)
 
 
 def test_an_encoder_decoder_is_shown_writing_its_answer(folders: dict[str, Path]) -> None:
-    pretrained = load_pretrained(folders["t5"])
+    bundle = load_bundle(folders["t5"])
     for beam in (1, 3):
-        asked = Asked(max_new=7, beam=beam)
-        (best,) = LanguageModel(pretrained).continuations([SENTENCE], asked)[0]
-        found = explain(pretrained, SENTENCE, asked=asked)
+        options = GenerateOptions(max_new=7, beam=beam)
+        (best,) = LanguageModel(bundle).continuations([SENTENCE], options)[0]
+        found = explain(bundle, SENTENCE, options=options)
         assert found.answer == best.text
         assert np.log([one.probability for one in found.predictions]) == pytest.approx(best.log_probs, abs=1e-4)
         assert found.tokens["decoder"].pieces[0] == "<pad>", "what it begins from"
@@ -140,36 +140,36 @@ def test_an_encoder_decoder_is_shown_writing_its_answer(folders: dict[str, Path]
 
 def test_masks_are_filled_where_they_stand(folders: dict[str, Path]) -> None:
     for name in ("bert", "roformer"):
-        found = explain(load_pretrained(folders[name]), "the [MASK] eats [MASK]", top=3)
+        found = explain(load_bundle(folders[name]), "the [MASK] eats [MASK]", top=3)
         assert len(found.predictions) == 2
         assert all(one.at == "<unk>" and one.probability is None for one in found.predictions), "mask and unknown"
-    every = explain(load_pretrained(folders["bert"]), SENTENCE)
+    every = explain(load_bundle(folders["bert"]), SENTENCE)
     assert [one.at for one in every.predictions] == list(every.tokens[""].pieces)
-    assert every.predictions[2].what == "▁dog"
+    assert every.predictions[2].chosen == "▁dog"
 
 
 def test_heads_of_encoders_are_read_as_they_are_meant(folders: dict[str, Path]) -> None:
-    sentence = explain(load_pretrained(folders["bert-sentence"]), SENTENCE)
+    sentence = explain(load_bundle(folders["bert-sentence"]), SENTENCE)
     assert [one.at for one in sentence.predictions] == ["whole"]
-    assert {name for name, _ in sentence.predictions[0].top} == set(LABELS)
-    tokens = explain(load_pretrained(folders["bert-tokens"]), SENTENCE)
+    assert {one.piece for one in sentence.predictions[0].top} == set(LABELS)
+    tokens = explain(load_bundle(folders["bert-tokens"]), SENTENCE)
     assert len(tokens.predictions) == len(tokens.tokens[""].pieces)
-    span = explain(load_pretrained(folders["bert-span"]), SENTENCE, top=100)
+    span = explain(load_bundle(folders["bert-span"]), SENTENCE, top=100)
     assert [one.at for one in span.predictions] == ["begin", "end"]
-    assert sum(share for _, share in span.predictions[0].top) == pytest.approx(1)
+    assert sum(one.probability for one in span.predictions[0].top) == pytest.approx(1)
 
 
 def test_images_are_shown_as_grids(folders: dict[str, Path], command: Callable) -> None:
     image = folders["image.npy"]
-    seeing = ImageModel(load_pretrained(folders["vit"]))
-    guesses = seeing.classify(str(image), top=3)[0]
-    found = explain(load_pretrained(folders["vit"]), str(image), top=3)
-    assert [name for name, _ in found.predictions[0].top] == [guess.label for guess in guesses]
+    seeing = ImageModel(load_bundle(folders["vit"]))
+    guesses = seeing.classify(str(image), top=3)
+    found = explain(load_bundle(folders["vit"]), str(image), top=3)
+    assert [one.piece for one in found.predictions[0].top] == [guess.label for guess in guesses]
     assert found.tokens[""].grid == (4, 4)
     assert len(found.tokens[""].pieces) == 17
     assert "4 x 4 patches" in command("explain", folders["vit"], image).out
     caption = command("explain", folders["captioner"], image, "--beam", "2").out
-    assert "Where each token looks most" in caption
+    assert "The patches that each token reads most" in caption
     assert "7 x 7 patches" in caption
 
 
@@ -185,10 +185,10 @@ def test_one_attention_layer_and_head_are_chosen(attention: str, folders: dict[s
     ("arguments", "message"),
     [
         (("bert", " "), "Nothing to explain"),
-        (("gpt", "the dog", "--layer", "4"), "no layer 4: this attention has 3"),
+        (("gpt", "the dog", "--layer", "4"), "no layer 4: the self-attention has 3"),
         (("gpt", "the dog", "--layer", "4", "--json"), "no layer 4"),
         (("bert", "the dog", "--attention", "cross"), "no attention 'cross'"),
-        (("llama", "the dog", "--tree"), "--tree is of a translator's"),
+        (("llama", "the dog", "--tree"), "--tree shows a translator's beam search"),
         (("vit", "the dog"), "the dog: no such file"),
         (("gpt", "dog " * 50), "reads at most 40"),
     ],
@@ -203,23 +203,23 @@ def test_what_cannot_be_is_told_in_one_line(
 
 
 def test_one_image_at_a_time(folders: dict[str, Path]) -> None:
-    with pytest.raises(DataError, match="holds 2 images; one is explained at a time"):
-        explain(load_pretrained(folders["vit"]), str(folders["two.npy"]))
-    assert explain(load_pretrained(folders["vit"]), f"{folders['two.npy']}:1").text.endswith("two.npy:1")
+    with pytest.raises(DataError, match="holds 2 images; explain one at a time"):
+        explain(load_bundle(folders["vit"]), str(folders["two.npy"]))
+    assert explain(load_bundle(folders["vit"]), f"{folders['two.npy']}:1").text.endswith("two.npy:1")
 
 
 def test_odd_texts(folders: dict[str, Path]) -> None:
     """One token, unknown ones, what would act on the terminal."""
     for name in ("gpt", "bert", "t5", "llama"):
         for text in ("dog", "zebra \x1b[31m ünï", "dog\n\ndog"):
-            found = explain(load_pretrained(folders[name]), text, asked=Asked(max_new=3))
+            found = explain(load_bundle(folders[name]), text, options=GenerateOptions(max_new=3))
             assert "\x1b" not in str(found)
             json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_a_model_that_says_nothing_is_shown_saying_nothing(folders: dict[str, Path]) -> None:
-    pretrained = load_pretrained(folders["t5"])
-    first = LanguageModel(pretrained).continuations([SENTENCE], Asked(max_new=1))[0][0].ids[0]
-    found = explain(replace(pretrained, extras={"ends": [first]}), SENTENCE)
+    bundle = load_bundle(folders["t5"])
+    first = LanguageModel(bundle).continuations([SENTENCE], GenerateOptions(max_new=1))[0][0].ids[0]
+    found = explain(replace(bundle, extras={"ends": [first]}), SENTENCE)
     assert found.answer == ""
-    assert [one.what for one in found.predictions] == [pretrained.tokenizer.pieces_of([first])[0]]
+    assert [one.chosen for one in found.predictions] == [bundle.tokenizer.pieces_of([first])[0]]

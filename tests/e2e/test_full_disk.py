@@ -11,7 +11,7 @@ import pytest
 import glassformer as gf
 from faults import FULL, breaking_disk
 from glassformer.store.run import RunFolder
-from glassformer.tasks.translation import live
+from glassformer.tasks import live_report
 
 SETTINGS = ("train.steps=3", "train.valid_every=1", "train.valid_sentences=1")
 PLACES = {
@@ -25,7 +25,7 @@ PLACES = {
 @pytest.fixture(autouse=True, scope="module")
 def _no_page_by_the_clock() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(live, "EVERY", math.inf)  # the effects on the disk are counted
+        patched.setattr(live_report, "EVERY", math.inf)  # the effects on the disk are counted
         yield
 
 

@@ -1,4 +1,4 @@
-"""`glassformer generate` as a user meets it: prompts, pipes, lots, streams, and what is refused."""
+"""`glassformer generate` as a user meets it: prompts, pipes, sampling, streams, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from conftest import Outcome
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.models.llama import Llama, LlamaConfig
 from glassformer.models.t5 import T5, T5Config
-from glassformer.tasks.pretrained import save_pretrained
+from glassformer.store.bundle import Bundle, SpecialIds, save_bundle
 from glassformer.text import train_tokenizer
 from llama2c_files import model_bytes, pieces, vocabulary_bytes, write
 from llama2c_in_numpy import NumpyLlama, NumpyVocabulary
+from toy_corpus import Outcome
 
 LINES = ["the cat sat on the mat", "cats and mats, and that is that", "a cat is a cat"] * 3
 Command = Callable[..., Outcome]
@@ -25,7 +24,7 @@ Command = Callable[..., Outcome]
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two tiny random models: `llama` goes on, `t5` answers."""
+    """Two tiny random models: `llama` continues a text, `t5` answers."""
     folder, words = tmp_path_factory.mktemp("models"), train_tokenizer("word", LINES, vocab_size=40)
     marks = SpecialIds(bos=words.bos_id, eos=words.eos_id, pad=words.pad_id, start=words.pad_id)
     made = {
@@ -37,7 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.normal_(std=0.8)
-        save_pretrained(Pretrained(kind, model, words, marks), folder / kind)
+        save_bundle(Bundle(kind, model, words, marks), folder / kind)
     return folder
 
 
@@ -115,16 +114,16 @@ def test_texts_that_fill_the_model_are_noted(command: Command, models: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["the", "--beam", 2, "--seed", 1], "--seed draws, --beam searches"),
-        (["the", "--temperature", 0, "--samples", 2], "--temperature 0 draws nothing"),
+        (["the", "--beam", 2, "--seed", 1], "--seed is for sampling, --beam for a search"),
+        (["the", "--temperature", 0, "--samples", 2], "--temperature 0 does not sample"),
         (["the", "a", "--stream"], "--stream shows one text"),
         (["the", "--min-new", 5, "--max-new", 3], "min_new = 5 is more than max_new = 3"),
-        (["the", "--stop", ""], "empty text to stop at"),
+        (["the", "--stop", ""], "empty stop text"),
         ([" ".join(["the"] * 24)], "The text has 24 tokens; this model reads at most 23"),
         (["the", " ".join(["the"] * 24)], "Text 2: The text has 24 tokens"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_line(
+def test_impossible_options_are_refused_in_one_line(
     command: Command, models: Path, arguments: list[object], message: str
 ) -> None:
     shown = command("generate", models / "llama", *arguments)
@@ -136,7 +135,7 @@ def test_what_cannot_be_is_told_in_a_line(
 
 def test_other_folders_are_refused(command: Command, models: Path, tmp_path: Path) -> None:
     assert "no such folder" in command("generate", tmp_path / "gone", "the").err
-    assert "is no model" in command("generate", tmp_path, "the").err
+    assert "is not a model" in command("generate", tmp_path, "the").err
     assert "and --input; give one" in command("generate", models / "llama", "the", "--input", tmp_path / "x").err
 
 

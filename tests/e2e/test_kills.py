@@ -20,12 +20,12 @@ SETTINGS = (
 )
 
 
-def training(toy: Any, name: str, *settings: str, launcher: Sequence[str] = PYTHON) -> Training:
+def training(toy: Any, name: str, *settings: str, launcher: Sequence[str] = ()) -> Training:
     out = toy.folder / name
     return Training(toy.arguments(out, *SETTINGS, *settings), out, launcher)
 
 
-def kill_often(toy: Any, kills: int, *, launcher: Sequence[str] = PYTHON) -> None:
+def kill_often(toy: Any, kills: int, *, launcher: Sequence[str] = ()) -> None:
     """Runs are killed until so many kills are done; each must end like the one that was left alone."""
     whole = training(toy, "whole", launcher=launcher)
     seconds = whole.run_to_its_end()
@@ -43,13 +43,9 @@ def test_5_kills(toy: Any) -> None:
     kill_often(toy, 5)
 
 
-def test_a_kill_of_two_ranks(toy: Any) -> None:
-    kill_often(toy, 1, launcher=TWO_RANKS)
-
-
 @pytest.mark.long
 def test_60_kills(toy: Any) -> None:
-    kill_often(toy, 60)
+    kill_often(toy, 60, launcher=PYTHON)
 
 
 @pytest.mark.long
@@ -78,7 +74,7 @@ def test_a_second_training_on_the_same_folder_is_refused_and_the_first_goes_on(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("stage", ["prepare", "write_report"])
+@pytest.mark.parametrize("stage", ["glassformer.training.run.prepare", "glassformer.tasks.closing.make_report"])
 def test_stopped_before_or_after_the_steps_it_says_so_in_one_line(
     toy: Any, command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, number: signal.Signals, stage: str
 ) -> None:
@@ -86,13 +82,14 @@ def test_stopped_before_or_after_the_steps_it_says_so_in_one_line(
     out = toy.folder / "run"
     arguments = toy.arguments(out, "train.steps=1", "train.valid_sentences=1")
     with monkeypatch.context() as patched:
-        patched.setattr(f"glassformer.tasks.translation.training.{stage}", lambda *_, **__: signal.raise_signal(number))
+        patched.setattr(stage, lambda *_, **__: signal.raise_signal(number))
         outcome = command(*arguments)
     assert outcome.code == 130
-    told = f"glassformer: stopped. What was saved is whole. Go on with:  {shlex.join(['glassformer', *arguments])}"
-    assert outcome.err.splitlines()[-1] == told
+    again = shlex.join(["glassformer", *arguments])
+    message = f"glassformer: stopped. All saved files are complete. Resume with:  {again}"
+    assert outcome.err.splitlines()[-1] == message
     assert "Traceback" not in outcome.err
     assert signal.getsignal(signal.SIGTERM) is before
-    assert out.exists() == (stage == "write_report")
+    assert out.exists() == stage.endswith("make_report")
     assert command(*arguments).code == 0
     assert RunFolder(out).finished

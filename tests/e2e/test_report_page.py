@@ -14,8 +14,9 @@ from torch import Tensor
 
 from glassformer.evaluate.score import Score
 from glassformer.explain.page import render_report
+from glassformer.explain.progress import Version, Watched
+from glassformer.explain.recording import record_writing, tokens_of
 from glassformer.explain.report import Report, Sample, ShownAlignment, shown_sentence
-from glassformer.explain.trace import explain_pass
 from glassformer.explain.verdict import verdict
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.nn.positions import sinusoidal
@@ -39,14 +40,16 @@ def full_report() -> Report:
     model = Transformer(TransformerConfig(size="nano", N=3, h=2), source_vocabulary=23, target_vocabulary=23)
     source, target = (5, 7, 11, 2), (13, 17, 19, 3, 2)
     pair = Pair(torch.tensor([source]), torch.tensor([4]), torch.tensor([(1, *target[:-1])]))
-    explanation = explain_pass(
+    explanation = record_writing(
         model,
         pair,
-        source_ids=source,
-        target_ids=target,
-        piece=lambda _, i: f"<p{i}>",
+        kind="transformer",
         text=HOSTILE,
-        translation=HOSTILE,
+        answer=HOSTILE,
+        source=tokens_of("source", source, "<p{}>".format),
+        start=1,
+        written=target,
+        name="<p{}>".format,
     )
     curves = [{"step": 10 * s, "train_loss": 5 / s, "valid_loss": 5.5 / s, "lr": 0.001 * s} for s in range(1, 30)]
     curves[4] = {**curves[4], "train_loss": float("nan")}
@@ -173,3 +176,23 @@ def test_a_phone_does_not_scroll_sideways(tmp_path: Path) -> None:
     assert 370 <= client <= 390  # less a scroll bar
     assert scroll == client
     assert body <= client
+
+
+def test_scores_are_rounded_once_and_say_how_they_were_decoded(tmp_path: Path) -> None:
+    scores = [Score("BLEU", 40.247, 39.047, 41.447, "", 1000, "beam 5")]
+    notes = {"score": "Greedy translations of 110 validation sentences."}
+    curves = [{"step": step, "valid_bleu": 38.7} for step in (1, 2)]
+    report = Report(title="t", scores=scores, curves=curves, curve_notes=notes)
+    body = without_scripts(drawn(render_report(report), tmp_path))
+    assert "40.2" in body
+    assert "40.3" not in body
+    assert "1,000 sentences · beam 5" in body
+    assert "Greedy translations of 110 validation sentences." in body
+
+
+def test_an_endless_grapheme_stays_in_its_card(tmp_path: Path) -> None:
+    endless = "क" + "ा" * 400
+    seen = Watched(endless, (endless,), (Version(1, 1, endless), Version(2, 2, "kurz " + endless)))
+    report = Report(title="t", watched=[seen], samples=[Sample(endless, (endless,), endless, True)])
+    client, scroll, body = widths_on_a_phone(render_report(report), tmp_path)
+    assert (scroll, body) == (client, client)

@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from glassformer.errors import DataError, ModelError
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.models.captioner import Captioner, CaptionerConfig
 from glassformer.models.t5 import T5, T5Config
 from glassformer.models.vit import Vit, VitConfig
-from glassformer.tasks.generation import Asked, LanguageModel
-from glassformer.tasks.pretrained import load_pretrained, save_pretrained
+from glassformer.store.bundle import Bundle, SpecialIds, save_bundle
+from glassformer.tasks.generation import GenerateOptions, LanguageModel
+from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.vision import ImageBatch, ImageModel
 from glassformer.text import train_tokenizer
 
@@ -40,7 +40,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "digits"
     model = grown(Vit(VitConfig(size="nano", N=2, classes=10)))
     extras = {"labels": [f"the digit {i}" for i in range(10)], "image": {"rescale": 1 / 255}}
-    save_pretrained(Pretrained("vit", model, extras=extras), folder)
+    save_bundle(Bundle("vit", model, extras=extras), folder)
     return folder
 
 
@@ -52,7 +52,7 @@ def captioner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.no_grad():
         model.head.weight[tokenizer.eos_id] = 0  # it does not end at once
     marks = SpecialIds(bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id, start=tokenizer.bos_id)
-    save_pretrained(Pretrained("captioner", model, tokenizer, marks), folder)
+    save_bundle(Bundle("captioner", model, tokenizer, marks), folder)
     return folder
 
 
@@ -79,7 +79,7 @@ def test_classes_of_images_however_they_are_written(digits: Path, files: dict[st
 
 
 def test_classes_are_the_models_own(digits: Path) -> None:
-    seeing = ImageModel(load_pretrained(digits))
+    seeing = ImageModel(load_bundle(digits))
     with torch.no_grad():
         expected = seeing.model(ImageBatch(torch.as_tensor(IMAGES)[:, None] / 255)).softmax(-1)
     for row, guesses in zip(expected, seeing.classify(list(IMAGES), top=10), strict=True):
@@ -100,8 +100,8 @@ def test_every_image_of_a_file_has_its_line(digits: Path, files: dict[str, Path]
 
 
 def test_images_of_another_size_are_read_as_they_are_or_resized(digits: Path, files: dict[str, Path]) -> None:
-    as_it_is, own = load_pretrained(digits), ImageModel(load_pretrained(digits)).model
-    resized = ImageModel(Pretrained("vit", own))
+    as_it_is, own = load_bundle(digits), ImageModel(load_bundle(digits)).model
+    resized = ImageModel(Bundle("vit", own))
     for seeing, size in ((ImageModel(as_it_is), (84, 56)), (resized, (28, 28))):
         pictures = list(seeing.named([files["large.npy"], files["one.npy"]]))
         assert seeing.prepared(pictures)[0].shape[1:] == size
@@ -124,10 +124,10 @@ def test_captions(captioner: Path, files: dict[str, Path], command: Callable) ->
 
 
 def test_a_caption_does_not_depend_on_the_images_beside_it(captioner: Path) -> None:
-    seeing = ImageModel(load_pretrained(captioner))
-    together = seeing.caption(list(IMAGES[:20]), Asked(max_new=9, beam=3))
+    seeing = ImageModel(load_bundle(captioner))
+    together = seeing.captions(list(IMAGES[:20]), GenerateOptions(max_new=9, beam=3))
     for i in (0, 7, 19):
-        alone = seeing.caption(IMAGES[i], Asked(max_new=9, beam=3))
+        alone = [seeing.captions(IMAGES[i], GenerateOptions(max_new=9, beam=3))]
         assert alone[0][0].ids == together[i][0].ids
     assert len({one[0].ids for one in together}) > 1
 
@@ -135,8 +135,8 @@ def test_a_caption_does_not_depend_on_the_images_beside_it(captioner: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("classify", "{captioner}", "{one.npy}"), "tells no classes: it is a captioner"),
-        (("caption", "{digits}", "{one.npy}"), "A vit writes no captions"),
+        (("classify", "{captioner}", "{one.npy}"), "has no classes: it is a captioner"),
+        (("caption", "{digits}", "{one.npy}"), "A vit model cannot write captions"),
         (("classify", "{digits}", "gone.jpg"), "gone.jpg: no such file"),
         (("classify", "nowhere", "{one.npy}"), "nowhere: no such folder"),
         (("classify", "{digits}", "{digits.idx.gz}:40"), "has 40 images, numbered from 0"),
@@ -162,15 +162,15 @@ def test_what_cannot_be_is_told_in_one_line(
 
 
 def test_other_models_do_not_see_and_captioners_do_not_read(captioner: Path) -> None:
-    with pytest.raises(ModelError, match="A t5 does not read images"):
-        ImageModel(Pretrained("t5", T5(T5Config(vocabulary=7))))
+    with pytest.raises(ModelError, match="A t5 model cannot read images"):
+        ImageModel(Bundle("t5", T5(T5Config(vocabulary=7))))
     with pytest.raises(ModelError, match="reads images, not texts"):
-        LanguageModel(load_pretrained(captioner))
-    with pytest.raises(ModelError, match="without a head"):
-        ImageModel(Pretrained("vit", Vit(VitConfig(size="nano")))).classify(IMAGES[0])
+        LanguageModel(load_bundle(captioner))
+    with pytest.raises(ModelError, match="without a classification head"):
+        ImageModel(Bundle("vit", Vit(VitConfig(size="nano")))).classify(IMAGES[0])
 
 
 @pytest.mark.parametrize("array", [np.zeros((3, 5)), np.zeros((2, 3, 5, 1), np.uint8), np.zeros(4, np.uint8)])
 def test_arrays_that_are_no_images(array: np.ndarray, digits: Path) -> None:
     with pytest.raises(DataError, match="Image 2 is an array"):
-        ImageModel(load_pretrained(digits)).classify([IMAGES[0], array])
+        ImageModel(load_bundle(digits)).classify([IMAGES[0], array])

@@ -12,9 +12,10 @@ import pytest
 
 from encoder_models import bert, gpt
 from glassformer.hub.huggingface.folders import write_folder
+from glassformer.store.bundle import save_bundle
 from glassformer.tasks.context import context
 from glassformer.tasks.embedding import TextEncoder
-from glassformer.tasks.pretrained import load_pretrained, save_pretrained
+from glassformer.tasks.loading import load_bundle
 
 Command = Callable[..., Any]
 LINES = ["the dog runs", "", "money grows, the river flows.", "un\ufeffbelievable — ÄÖ"]
@@ -22,7 +23,7 @@ LINES = ["the dog runs", "", "money grows, the river flows.", "un\ufeffbelievabl
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    save_pretrained(bert(extras={"pooling": "cls", "normalise": True}), tmp_path / "model")
+    save_bundle(bert(extras={"pooling": "cls", "normalise": True}), tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -41,7 +42,7 @@ def test_help_teaches_by_example(command: Command, verb: str) -> None:
 
 
 def test_vectors_of_a_file_and_of_stdin(command: Command, model: Path, lines: Path, tmp_path: Path) -> None:
-    expected = TextEncoder(load_pretrained(model)).embed(LINES)
+    expected = TextEncoder(load_bundle(model)).embed(LINES)
     told = command("embed", model, lines, "--out", tmp_path / "a.npy")
     assert (told.code, told.out) == (0, "")
     assert "4 vectors of 30 numbers" in told.err
@@ -57,7 +58,7 @@ def test_vectors_of_a_file_and_of_stdin(command: Command, model: Path, lines: Pa
 
 def test_how_vectors_are_made_can_be_asked_for(command: Command, model: Path) -> None:
     told = command("embed", model, "--text", "the dog", "--text", "a cat", "--pooling", "max", "--as-is", "--json")
-    expected = TextEncoder(load_pretrained(model)).embed(["the dog", "a cat"], pooling="max", normalise=False)
+    expected = TextEncoder(load_bundle(model)).embed(["the dog", "a cat"], pooling="max", normalise=False)
     np.testing.assert_array_equal(np.array([json.loads(line)["vector"] for line in told.lines], np.float32), expected)
 
 
@@ -112,7 +113,7 @@ def test_masked_words(command: Command, model: Path) -> None:
     assert len(told.lines) == 1 + 2 * (1 + 3) + 1 + 3
     found = json.loads(command("fill", model, "A [MASK]", "--json").out)
     assert found["given"] == "A [MASK]"
-    expected = TextEncoder(load_pretrained(model)).fill("A [MASK]").gaps[0]
+    expected = TextEncoder(load_bundle(model)).fill("A [MASK]").gaps[0]
     assert [word["text"] for word in found["gaps"][0]] == [word.text for word in expected]
     outcome = command("fill", model, "A dog")
     assert outcome.code == 2
@@ -121,12 +122,12 @@ def test_masked_words(command: Command, model: Path) -> None:
 
 @pytest.mark.parametrize("make", [bert, gpt])
 def test_a_word_in_context(command: Command, make: Any, tmp_path: Path) -> None:
-    pretrained = make()
-    save_pretrained(pretrained, tmp_path / "model")
+    bundle = make()
+    save_bundle(bundle, tmp_path / "model")
     sentences = ["a money bank grows", "the river bank flows"]
     told = command("context", tmp_path / "model", *sentences, "--word", "bank")
     assert told.code == 0
-    expected = context(TextEncoder(pretrained), sentences, "bank")
+    expected = context(TextEncoder(bundle), sentences, "bank")
     rows = {line.split("  ")[0].strip(): line.split() for line in told.lines[5:]}
     assert rows["static"][1] == "1.000"
     assert rows["block 2"][2] == f"{expected.layers[3].cosines[0][1]:.3f}"
@@ -139,14 +140,14 @@ def test_a_word_in_context(command: Command, make: Any, tmp_path: Path) -> None:
     assert many.lines[-1].split()[-1] == "1.000"
     outcome = command("context", tmp_path / "model", "a dog", "a bank", "--word", "bank")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "'a dog' does not hold the word 'bank'" in outcome.err
+    assert "'a dog' does not contain the word 'bank'" in outcome.err
 
 
 def test_folders_of_hugging_face_serve_as_they_are(command: Command, tmp_path: Path) -> None:
-    pretrained = bert()
+    bundle = bert()
     (tmp_path / "theirs").mkdir()
-    write_folder(pretrained, tmp_path / "theirs")
+    write_folder(bundle, tmp_path / "theirs")
     told = command("embed", tmp_path / "theirs", "--text", "the dog", "--json")
     assert told.code == 0
-    expected = TextEncoder(pretrained).embed(["the dog"])
+    expected = TextEncoder(bundle).embed(["the dog"])
     np.testing.assert_array_equal(np.array([json.loads(told.out)["vector"]], np.float32), expected)

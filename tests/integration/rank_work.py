@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,20 +20,26 @@ import numpy as np
 import torch
 
 import glassformer as gf
-from glassformer.data.batches import EncodedPairs, Marks, Ragged
+from glassformer.data.batches import EncodedPairs, Marks
+from glassformer.data.columns import Ragged
 from glassformer.errors import GlassformerError
+from glassformer.evaluate.translation import BLEU
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.store.run import RunFolder
-from glassformer.tasks.translation import validation
-from glassformer.tasks.translation.material import Held
-from glassformer.tasks.translation.requests import Request
-from glassformer.tasks.translation.translator import load
-from glassformer.tasks.translation.watching import Silent
-from glassformer.train import loop, plan
-from glassformer.train.loop import Job, Progress, train_loop
-from glassformer.train.objective import token_loss
-from glassformer.train.ranks import ALONE, Ranks, joined
-from glassformer.train.settings import TrainSettings
+from glassformer.tasks.translation.constraints import Request
+from glassformer.tasks.translation.loading import load
+from glassformer.tasks.translation.task import Translation
+from glassformer.training import loop, plan
+from glassformer.training import validate as validation
+from glassformer.training.job import Job, Progress
+from glassformer.training.loop import train_loop
+from glassformer.training.objective import token_loss
+from glassformer.training.ranks import ALONE, Ranks, joined
+from glassformer.training.reading import read_tokenizers
+from glassformer.training.settings import TrainSettings
+from glassformer.training.task import Setup
+from glassformer.training.timekeeper import TimeLimit
+from glassformer.training.watching import Silent
 
 MARKS = Marks(pad=0, bos=1, eos=2)
 CONFIG = TransformerConfig(size="nano", N=1, d=6, h=2, d_ff=5, dropout=0.0)
@@ -48,13 +55,15 @@ SEVEN = [
 
 
 class Losses:
-    """A watcher that remembers what each update reported."""
+    """A watcher that remembers what each update reported. Its clock goes on by `pace` seconds an update."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: float = 1.0) -> None:
         self.reported: list[float] = []
+        self.pace, self.now = pace, 0.0
 
     def on_step(self, progress: Progress, report: Any, seconds: float) -> None:  # noqa: ARG002
         self.reported.append(report.loss)
+        self.now += self.pace
 
     def on_validation(self, record: Mapping[str, Any]) -> None: ...
 
@@ -70,7 +79,7 @@ def job_of(folder: Path, model: Transformer, ranks: Ranks, loss: Any, watcher: L
     settings = TrainSettings(batch_tokens=60, valid_every=given["steps"], warmup=5, **given)
     return Job(
         model=model,
-        pairs=tiny_corpus(),
+        examples=tiny_corpus(),
         settings=settings.resolved(batches_per_epoch=5, threads=1, device="cpu"),
         loss=loss,
         validate=lambda: {"bleu": 0.0},
@@ -78,6 +87,7 @@ def job_of(folder: Path, model: Transformer, ranks: Ranks, loss: Any, watcher: L
         watcher=watcher,
         device=torch.device("cpu"),
         ranks=ranks,
+        metrics=(BLEU,),
     )
 
 
@@ -97,6 +107,28 @@ def learned(
         "weights": weights.tolist(),
         "digests": ranks.united([hashlib.sha256(weights.numpy().tobytes()).hexdigest()]),
         "progress": {name: getattr(progress, name) for name in ("step", "batches", "epoch", "tokens")},
+    }
+
+
+def kept_to_time(folder: Path, ranks: Ranks) -> dict[str, Any]:
+    """A time budget that the writer's clock makes longer than planned; the other rank's clock is far too fast.
+
+    Where the folder has the changes of plan of an earlier training, they are repeated.
+    """
+    torch.manual_seed(ranks.rank)
+    model = Transformer(CONFIG, source_vocabulary=17, target_vocabulary=17).to(torch.float64)
+    folder.mkdir(parents=True, exist_ok=True)
+    watcher = Losses(pace=1.0 if ranks.is_writer else 50.0)
+    loss = partial(token_loss, model, label_smoothing=0.1)
+    job = job_of(folder, model, ranks, loss, watcher, steps=20, accumulate=2 // ranks.world)
+    limit = TimeLimit(40.0, lambda: watcher.now, step_seconds=2.0, validation_seconds=0.1, closing_seconds=0.1)
+    progress = train_loop(replace(job, limit=limit))
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    return {
+        "step": ranks.united([progress.step]),
+        "weights": weights.tolist(),
+        "digests": ranks.united([hashlib.sha256(weights.numpy().tobytes()).hexdigest()]),
+        "changes": RunFolder(folder).plan_changes() if ranks.is_writer else [],
     }
 
 
@@ -124,13 +156,15 @@ def validated(run: Path, ranks: Ranks) -> dict[str, Any]:
         update={"decode": translator.recipe.decode.model_copy(update={"batch_tokens": 20})}
     )
     validation.BATCH_TOKENS = 28
-    held = Held.of((source, (target,)) for source, target in [*SEVEN, ("  ", "nichts")])
-    rows = translator.source.encode_batch(held.sources)
-    pairs = validation.encode_held(held.first(7), translator.source, translator.target, most=99, watcher=Silent())
-    found = validation.validate_translator(translator, pairs, held, ranks)
+    task, setup = Translation(), Setup(translator.recipe, read_tokenizers(RunFolder(run)))
+    questions = [(source, (target,)) for source, target in [*SEVEN, ("  ", "nichts")]]
+    rows = translator.source.encode_batch([source for source, _ in questions])
+    held = validation.Held(validation.held_pool(task, setup, questions[:7], Silent()), questions)
+    found = validation.validate_model(task, setup, translator.model, translator, held, ranks)
     return {
         **found,
-        "hypotheses": validation.greedy_translations(translator, held.sources, ranks),
+        "evidence": {name: measured.values.tolist() for name, measured in found["evidence"].items()},
+        "hypotheses": validation.predict_all(task, translator, questions, ranks),
         "batches": len(list(Request(translator.recipe.decode, beam=1).batches_of(rows))),
     }
 
@@ -141,15 +175,16 @@ def arithmetic(spec: Mapping[str, Any], ranks: Ranks = ALONE) -> dict[str, Any]:
     learn = partial(learned, ranks=ranks)
     whole = 4 // ranks.world  # batches that a rank brings to an update of four
     return {
-        "single": learn(folder / "single", accumulate=2 // ranks.world, steps=200, dtype=torch.float32),
+        "single": learn(folder / "single", accumulate=2 // ranks.world, steps=100, dtype=torch.float32),
         "double": learn(folder / "double", accumulate=2 // ranks.world, steps=40, dtype=torch.float64),
         # Four are added in another order. Gradients that are zero in theory (of key biases) are then other noise,
         # which AdamW magnifies: so a small rate.
         "four": learn(folder / "four", accumulate=whole, steps=10, dtype=torch.float64, lr=5e-4),
+        "kept to time": kept_to_time(folder / "kept to time", ranks),
         "validated": validated(Path(spec["run"]), ranks),
         "diverged": diverged(folder / "diverged", ranks),
         "ragged": ranks.united(ranks.own(list(range(7)))),
-        "told": [ranks.told(value) for value in (None, "ä" * 5)] + [ranks.told_bytes(b"").decode()],
+        "told": [ranks.from_writer(value) for value in (None, "ä" * 5)] + [ranks.bytes_from_writer(b"").decode()],
     }
 
 
@@ -165,7 +200,7 @@ def train(spec: Mapping[str, Any]) -> None:
 
     if "strike" in spec:
         loop.seed_step = strike
-    progress = gf.train_translator(spec["recipe"], spec["out"] if rank == 0 else spec["other_out"])
+    progress = gf.train(spec["recipe"], out=spec["out"] if rank == 0 else spec["other_out"])
     print(json.dumps({"rank": rank, "step": progress.step, "stopped": progress.stopped}))
 
 

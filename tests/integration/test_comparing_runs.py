@@ -15,9 +15,9 @@ from glassformer.errors import DataError, GlassformerError
 from glassformer.evaluate import significance
 from glassformer.explain.difference import BARS
 from glassformer.store.run import RunFolder
-from glassformer.tasks.translation.comparison import compare_runs, differing, open_contestant
-from glassformer.tasks.translation.material import Held
-from glassformer.tasks.translation.watching import Silent
+from glassformer.tasks.comparing import Contestant, compare_runs, differing, value_text
+from glassformer.tasks.evaluating import open_trained
+from glassformer.training.watching import Silent
 
 Command = Callable[..., Any]
 
@@ -36,8 +36,8 @@ def other(shared_toy: Any) -> Path:
     return Path(out)
 
 
-def held(toy: Any) -> Held:
-    return Held.of((source, (target,)) for source, target in toy.pairs)
+def held(toy: Any) -> list[tuple[str, tuple[str, ...]]]:
+    return [(source, (target,)) for source, target in toy.pairs]
 
 
 def test_settings_scores_and_sentences_are_told(trained: Path, other: Path, command: Command) -> None:
@@ -49,7 +49,7 @@ def test_settings_scores_and_sentences_are_told(trained: Path, other: Path, comm
     assert ["train.steps", "10", "40"] in rows
     assert f"{trained} is better than {other} by" in outcome.out
     assert "Where they differ most" in outcome.out
-    assert "chosen by these very sentences" in outcome.out
+    assert "also chose the weights" in outcome.out
     assert "train.batch_tokens" not in outcome.out
     assert [line.split()[0] for line in outcome.lines if set(line) & set(BARS)] == ["loss", "loss", "BLEU", "BLEU"]
 
@@ -72,6 +72,21 @@ def test_as_json_it_has_the_same_numbers_as_evaluate(
     assert bleu["p"] == bleu["p_adjusted"] < 0.05
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "not set"),
+        ((), "not set"),
+        (("a.en", "b.en"), "a.en b.en"),
+        (True, "true"),
+        (4096, "4,096"),
+        (0.1, "0.1"),
+    ],
+)
+def test_settings_are_shown_as_people_write_them(value: object, shown: str) -> None:
+    assert value_text(value) == shown
+
+
 def test_a_copy_is_no_different(trained: Path, run_copy: Path, shared_toy: Any) -> None:
     found = compare_runs([str(trained), str(run_copy)], held(shared_toy), listener=Silent())
     assert found.settings == []
@@ -88,7 +103,7 @@ def test_of_three_runs_each_is_held_against_the_first(
     single = found.pairings[0].differences[0].p
     assert found.pairings[0].p[0] == pytest.approx(min(1.0, 2 * single))
     assert any("2 comparisons" in note for note in found.notes)
-    assert all(len(row.translations) == 3 for row in found.most_different)
+    assert all(len(row.predictions) == 3 for row in found.most_different)
 
 
 def test_the_page_is_written_once_and_is_whole(trained: Path, other: Path, command: Command, tmp_path: Path) -> None:
@@ -120,7 +135,7 @@ def test_a_run_in_training_takes_part_with_its_checkpoint(trained: Path, shared_
     [
         (["TRAINED"], "give at least two"),
         (["TRAINED", "TRAINED/."], "given twice"),
-        (["TRAINED", "nowhere"], "nowhere does not exist"),
+        (["TRAINED", "nowhere"], "nowhere: no such folder"),
     ],
 )
 def test_what_is_no_comparison_is_refused(trained: Path, command: Command, names: list[str], said: str) -> None:
@@ -137,16 +152,16 @@ def test_runs_that_held_out_different_sentences_need_a_test(trained: Path, toy: 
     recipe = toy.recipe(data={"valid": (str(tmp_path / "v.en"), str(tmp_path / "v.de"))}, train={"steps": 2})
     gf.train_translator(recipe, tmp_path / "run")
     names = [str(trained), str(tmp_path / "run")]
-    with pytest.raises(DataError, match=r"have held out different sentences.*--test FILE FILE"):
+    with pytest.raises(DataError, match=r"have held out different sentences.*--test FILE"):
         compare_runs(names, listener=Silent())
-    assert compare_runs(names, held(toy).first(5), beam=1, listener=Silent()).sentences == 5
+    assert compare_runs(names, held(toy)[:5], beam=1, listener=Silent()).sentences == 5
 
 
 def test_held_out_files_that_changed_are_refused(toy: Any, tmp_path: Path) -> None:
     for name in "ab":
         gf.train_translator(toy.recipe(train={"steps": 1}), tmp_path / name)
     toy.target.write_text(toy.target.read_text().replace("Hund", "Kater"))
-    with pytest.raises(DataError, match="have changed since it was trained"):
+    with pytest.raises(DataError, match="has changed since it was trained"):
         compare_runs([str(tmp_path / "a"), str(tmp_path / "b")], listener=Silent())
 
 
@@ -171,8 +186,8 @@ def test_other_data_and_sizes_are_among_what_differs(trained: Path, toy: Any, tm
     toy.source.write_text(toy.source.read_text() + "a dog has a cat.\n")
     toy.target.write_text(toy.target.read_text() + "ein Hund hat eine Katze.\n")
     gf.train_translator(toy.recipe(model={"d_ff": 12}, train={"steps": 1}), tmp_path / "run")
-    found = dict(differing([open_contestant(str(path), "cpu")[0] for path in (trained, tmp_path / "run")]))
+    found = dict(differing([Contestant(open_trained(path)) for path in (trained, tmp_path / "run")]))
     assert found["model.d_ff"] == [24, 12]
     assert found["parameters"][0] > found["parameters"][1]
-    assert "sentences learnt from" in found
+    assert "fingerprint of the training data" in found
     assert "model.d" not in found

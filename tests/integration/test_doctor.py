@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.data.checks import findings as findings_module
+from glassformer.data.checks import tally
 from glassformer.data.checks.cleaning import clean
 from glassformer.data.checks.doctor import examine
 from glassformer.data.checks.filters import FILTERS
-from glassformer.data.checks.findings import STOP, Findings
+from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.oddities import ODDITIES
+from glassformer.data.checks.tally import STOP
 from glassformer.data.phrasebook import phrasebook
 from glassformer.data.readers.inputs import gather
 
@@ -105,7 +106,7 @@ def found_lines(findings: Findings) -> Lines:
 
 @pytest.fixture(autouse=True)
 def _every_example_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings_module, "EXAMPLES", 1_000_000)
+    monkeypatch.setattr(tally, "EXAMPLES", 1_000_000)
 
 
 def write_aligned(folder: Path, pairs: list[Pair], *, name: str = "train") -> list[str]:

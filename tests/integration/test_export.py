@@ -20,8 +20,9 @@ from glassformer.hub.exported import Exported
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.tasks.translation import exporting
 from glassformer.tasks.translation.exporting import export_translator
+from glassformer.tasks.translation.loading import load
 from glassformer.tasks.translation.scoring import score, score_ids
-from glassformer.tasks.translation.translator import Translator, load
+from glassformer.tasks.translation.translator import Translator
 
 SENTENCES = ["the cat sees the dog.", "a bird eats", "dog dog dog cat", "", "  ", "x"]
 
@@ -86,7 +87,7 @@ def test_a_wrong_export_does_not_happen(trained: Path, tmp_path: Path, monkeypat
 
 def test_nothing_that_is_there_is_overwritten(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with pytest.raises(ExportError, match="is there already"):
+    with pytest.raises(ExportError, match="already exists"):
         export_translator(load(trained), tmp_path / "out")
 
 
@@ -100,12 +101,20 @@ def test_it_translates_as_the_run_does(trained: Path, exported: Path) -> None:
     assert [len(one) for one in theirs.candidates(["the cat sees the dog."], n_best=4)] == [4]
 
 
+def test_it_fills_in_files(exported: Path, tmp_path: Path, command: Any) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("source\nthe cat sees the dog.\n", encoding="utf-8")
+    done = command("translate", exported, "--input", table)
+    (expected,) = Exported(exported).candidates(["the cat sees the dog."])
+    assert (done.code, done.out) == (0, f"source,target\nthe cat sees the dog.,{expected[0].text}\n")
+
+
 def test_its_guard_finds_what_the_runs_does(trained: Path, exported: Path) -> None:
     ours, theirs = load(trained).candidates(SENTENCES, beam=1), Exported(exported).candidates(SENTENCES, beam=1)
     assert [one[0].wrong for one in theirs] == [one[0].wrong for one in ours]
-    assert any(one[0].mended for one in theirs)
+    assert any(one[0].repaired for one in theirs)
     for one, sentence in zip(theirs, SENTENCES, strict=True):
-        if one[0].mended:
+        if one[0].repaired:
             assert not what_is_wrong(sentence, [], one[0].text, one[0].tokens, finished=one[0].finished)
 
 

@@ -13,7 +13,7 @@ import pytest
 import glassformer as gf
 from glassformer.errors import RunError
 from glassformer.store.run import RunFolder
-from glassformer.tasks.translation.watching import Silent
+from glassformer.training.watching import Silent
 
 
 def page_of(run: Path) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_the_page_follows_the_training_and_ends_with_it(toy: Any, tmp_path: Path
     assert all(page["progress"]["steps"] == 6 and page["progress"]["refresh"] > 0 for page in watcher.pages)
     assert "watched" not in watcher.pages[0]
     assert [len(page["watched"]) for page in watcher.pages[1:]] == [4] * 4
-    assert watcher.pages[-1]["progress"]["best"].startswith("best BLEU")
+    assert watcher.pages[-1]["progress"]["best"].startswith("kept: step 4, validation loss ")
     final = page_of(tmp_path / "run")
     assert "progress" not in final
     assert {version["until"] for one in final["watched"] for version in one["versions"]} >= {6}

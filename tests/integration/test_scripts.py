@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import glassformer as gf
-from glassformer.data.batches import EncodedPairs, Ragged
+from glassformer.data.batches import EncodedPairs
+from glassformer.data.columns import Ragged
 from glassformer.data.readers.inputs import gather_sides, read_pairs
 from glassformer.evaluate.bleu_tokenizer import usable
 from glassformer.tasks.translation.translator import marks_of

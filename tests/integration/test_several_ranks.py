@@ -20,6 +20,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 import rank_work
 
+import glassformer as gf
+from forking import Forked
+from glassformer.store.run import RunFolder
+from toy_texts import settings, write_labelled, write_running
+
 PROGRAM = Path(__file__).with_name("rank_work.py")
 PATIENCE = 900  # seconds; only a hang takes so long
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
@@ -58,21 +63,14 @@ def run_ranks(work: str, spec: dict[str, Any], folder: Path, *, apart: bool = Fa
     (folder / "spec.json").write_text(json.dumps(spec))
     port = free_port()
     processes = [
-        subprocess.Popen(
-            [sys.executable, PROGRAM, work, folder / "spec.json"],
-            env=environment(folder, rank, port, apart=apart),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in (0, 1)
+        Forked([PROGRAM, work, folder / "spec.json"], environment(folder, rank, port, apart=apart)) for rank in (0, 1)
     ]
     try:
         ends = [process.communicate(timeout=PATIENCE) for process in processes]
     finally:
         for process in processes:
             process.kill()
-    return Ended([process.returncode for process in processes], *(list(side) for side in zip(*ends, strict=True)))
+    return Ended([process.wait(0) for process in processes], *(list(side) for side in zip(*ends, strict=True)))
 
 
 # The arithmetic
@@ -99,7 +97,7 @@ def one(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
 
 
 def test_two_ranks_report_the_losses_of_one_process(one: dict[str, Any], two: dict[str, Any]) -> None:
-    assert len(two["single"]["losses"]) == 200
+    assert len(two["single"]["losses"]) == 100
     assert two["single"]["losses"] == pytest.approx(one["single"]["losses"], rel=1e-5)
     assert two["single"]["losses"][-1] < 0.8 * two["single"]["losses"][0]  # and it has learnt
 
@@ -111,6 +109,21 @@ def test_in_float64_two_ranks_have_the_weights_of_one_process(
     alone, together = (torch.tensor(found[training]["weights"], dtype=torch.float64) for found in (one, two))
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-10)
     assert two[training]["losses"] == pytest.approx(one[training]["losses"], rel=1e-10)
+
+
+def test_the_writers_clock_decides_for_all_ranks(two: dict[str, Any], tmp_path: Path) -> None:
+    """All ranks make the same changes of plan, and one process that repeats the changes has the same weights."""
+    found = two["kept to time"]
+    assert found["step"][0] == found["step"][1]
+    assert 30 <= found["step"][0] <= 40  # 20 were planned, at 2 seconds each
+    assert len(set(found["digests"])) == 1
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    (folder / "plan.jsonl").write_text("".join(json.dumps(change) + "\n" for change in found["changes"]))
+    alone = rank_work.kept_to_time(folder, rank_work.ALONE)
+    assert alone["step"] == found["step"][:1]
+    expected, weights = (torch.tensor(one["weights"], dtype=torch.float64) for one in (alone, found))
+    torch.testing.assert_close(weights, expected, rtol=0, atol=1e-10)
 
 
 def test_all_ranks_have_the_same_weights_to_the_bit(two: dict[str, Any]) -> None:
@@ -130,7 +143,7 @@ def test_seven_items_are_validated_by_two_ranks_exactly_as_by_one(one: dict[str,
     assert two["validated"] == one["validated"]
 
 
-def test_a_loss_that_is_no_number_stops_all_ranks_and_the_writer_tells(two: dict[str, Any]) -> None:
+def test_a_loss_that_is_not_finite_stops_all_ranks_and_the_writer_reports_it(two: dict[str, Any]) -> None:
     (kind, message), other = two["diverged"]["said"]
     assert kind == "Diverged"
     assert message.startswith("Update 1: the loss is nan")
@@ -201,13 +214,13 @@ def test_the_number_of_ranks_is_a_setting_of_the_run(whole: Path) -> None:
 def test_killed_and_stopped_on_the_way_two_ranks_end_with_the_same_bytes(
     recipe: dict[str, Any], whole: Path, tmp_path: Path
 ) -> None:
-    """One rank is killed, then the other is asked to stop; every time the run goes on."""
+    """One rank is killed, then the other is asked to stop; each time the run resumes."""
     killed = run_ranks("train", training(recipe, tmp_path, strike=[1, 4, signal.SIGKILL]), tmp_path)
     assert killed.codes[1] == -signal.SIGKILL
     assert killed.codes[0] not in (0, -signal.SIGKILL)  # it ended by itself
     assert [line for line in killed.err[0].splitlines() if "Traceback" in line] == []
     assert "Lost contact with another process" in killed.err[0]
-    assert "The same command goes on from the last checkpoint" in killed.err[0]
+    assert "Run the same command again to resume from the last checkpoint" in killed.err[0]
 
     stopped = run_ranks("train", training(recipe, tmp_path, strike=[1, 4, signal.SIGTERM]), tmp_path)
     assert stopped.codes == [0, 0], stopped.err
@@ -221,11 +234,34 @@ def test_killed_and_stopped_on_the_way_two_ranks_end_with_the_same_bytes(
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize("task", ["classify", "generate"])
+def test_two_ranks_train_other_tasks_as_one_process_with_twice_the_batches(task: str, tmp_path: Path) -> None:
+    write = {"classify": write_labelled, "generate": write_running}[task]
+    kind = {"classify": "bert", "generate": "llama"}[task]
+    recipe = {
+        "task": task,
+        "data": {"files": str(write(tmp_path / "train.tsv" if task == "classify" else tmp_path / "train.txt"))},
+        **settings({"kind": kind, "dropout": 0.0}, {"steps": 12, "valid_every": 6, "batch_tokens": 150}),
+    }
+    ended = run_ranks("train", training(recipe, tmp_path), tmp_path)
+    assert ended.codes == [0, 0], ended.err
+    doubled = {**recipe, "train": {**recipe["train"], "accumulate": 2}}
+    gf.train(doubled, out=tmp_path / "alone")
+    together, alone = (RunFolder(tmp_path / name).weights()[0] for name in ("run", "alone"))
+    assert together.keys() == alone.keys()
+    for name, weight in alone.items():
+        torch.testing.assert_close(together[name], weight, rtol=0, atol=2e-5)
+    ours, theirs = (validated[-1] for validated in map(losses, (tmp_path / "run", tmp_path / "alone")))
+    assert ours["measured"] == pytest.approx(theirs["measured"], rel=1e-3)
+
+
 def test_an_error_ends_all_ranks_with_one_message(recipe: dict[str, Any], tmp_path: Path) -> None:
     wrong = {**recipe, "train": {**recipe["train"], "ranks": 3}}
     failed = run_ranks("train", training(wrong, tmp_path), tmp_path)
     assert 0 not in failed.codes
-    assert failed.err[0].startswith("glassformer: train.ranks = 3, but 2 processes were started. Start as many as that")
+    assert failed.err[0].startswith(
+        "glassformer: train.ranks = 3, but 2 processes were started. Start 3 with `torchrun"
+    )
     assert failed.err[1] == ""
     assert not (tmp_path / "run").exists()
 
@@ -249,7 +285,7 @@ def test_torchrun_trains_and_one_process_talks(shared_toy: Any, tmp_path: Path) 
     out = tmp_path / "run"
     done = torchrun(*shared_toy.arguments(out), cache=tmp_path / "cache")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("Reading the sentences") == 1
+    assert done.stderr.count("Reading the data") == 1
     assert done.stderr.count("Done (all steps done)") == 1
     assert (out / "report.html").is_file()
 

@@ -69,7 +69,9 @@ def test_its_metrics_are_training_validation_and_the_last_measurement(trained: P
     assert set(validations[0]) >= {"valid_loss", "valid_bleu", "valid_chrf", "best", "epoch", "seconds"}
     assert [len(record["valid_samples"]) for record in validations] == [4, 4]  # as many as are translated, at most 6
     assert all(record["elapsed_seconds"] >= record["seconds"] for record in validations)
-    assert set(records[-1]["measured"]) == {"BLEU", "chrF", "exact match"}
+    assert set(records[-1]["measured"]) == {"bleu", "chrf", "exact"}
+    assert records[-1]["decoding"] == "beam 2"  # the run's own: the report and `evaluate` agree
+    assert all(record["valid_sentences"] == 4 for record in validations)
     losses = [record["train_loss"] for record in records if "train_loss" in record]
     assert losses[-1] < losses[0]
 
@@ -91,7 +93,7 @@ def test_a_run_that_was_moved_still_works(trained: Path, run_copy: Path) -> None
 def test_the_settings_may_come_as_a_tree_and_are_checked(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"unknown setting train\.stepz\. Did you mean train\.steps\?"):
         gf.train_translator({"train": {"stepz": 1}}, tmp_path / "run")
-    with pytest.raises(SettingsError, match="Where to"):
+    with pytest.raises(SettingsError, match="Give the run a folder: --out"):
         gf.train_translator({"data": {"corpus": "phrasebook"}})
     assert not list(tmp_path.iterdir())
 
@@ -160,19 +162,19 @@ class LastOutput:
 def test_a_model_translates_the_same_from_its_folder(
     toy: Any, tmp_path: Path, variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from glassformer.tasks.translation import training
+    from glassformer.training import run as training
 
     changed = VARIANTS[variant]
     steps = {"steps": 3, "valid_every": 3, **changed.get("train", {})}
     texts = [source for source, _ in toy.pairs[::7]] + ["", "unknown words ü 🍎"]
     alive: list[list[str]] = []
-    original = training.validate_translator
+    original = training.validate_model
 
-    def listening(translator: Any, *arguments: Any) -> dict[str, float]:
-        alive.append(translator.translate(texts, beam=3))
-        return original(translator, *arguments)
+    def listening(task: Any, setup: Any, model: Any, user: Any, *others: Any) -> dict[str, Any]:
+        alive.append(user.translate(texts, beam=3))
+        return original(task, setup, model, user, *others)
 
-    monkeypatch.setattr(training, "validate_translator", listening)
+    monkeypatch.setattr(training, "validate_model", listening)
     gf.train_translator(toy.recipe(**{**changed, "train": steps}), tmp_path / "run")
     translator = gf.load(tmp_path / "run")
     assert translator.translate(texts, beam=3) == alive[-1]
@@ -225,13 +227,6 @@ def test_a_translation_that_was_cut_off_is_explained_without_an_end_that_nobody_
     assert not found.finished
     assert explanation.target == found.tokens
     assert explanation.score == pytest.approx(found.log_prob, abs=1e-5)
-
-
-def test_a_given_translation_is_explained_with_its_own_tokens(trained: Path) -> None:
-    translator = gf.load(trained)
-    explanation = translator.explain_pair("the dog sees us.", "der Hund sieht uns.")
-    assert explanation.translation == "der Hund sieht uns."
-    assert [step.chosen for step in explanation.steps][-1] == explanation.target[-1] == "</s>"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n"])

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from glassformer.decode import Best, Task, search
+from glassformer.decode import Best, Search, search
 from glassformer.hub.huggingface import keys
 from glassformer.hub.huggingface.folders import read_folder, write_folder
 from glassformer.hub.huggingface.layouts import layout_for
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
-from glassformer.models.decoder_only import DecoderOnly
+from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.nn.taps import listen
+from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.store.weights import weights_of
 
 PAD, EOS = 0, 1
@@ -56,15 +56,15 @@ def randomised(theirs: PreTrainedModel, *, std: float = 0.3) -> PreTrainedModel:
     return theirs.eval()
 
 
-def read(theirs: PreTrainedModel, folder: Path) -> Pretrained:
+def read(theirs: PreTrainedModel, folder: Path) -> Bundle:
     """Through the very files that they write."""
     theirs.save_pretrained(folder)
     return read_folder(folder)
 
 
-def exported(pretrained: Pretrained, folder: Path) -> PreTrainedModel:
+def exported(bundle: Bundle, folder: Path) -> PreTrainedModel:
     folder.mkdir()
-    write_folder(pretrained, folder)
+    write_folder(bundle, folder)
     found = AutoModelForCausalLM.from_pretrained(folder)
     return found.eval()
 
@@ -149,7 +149,7 @@ def our_continuations(
     batch = Texts(
         torch.tensor([row + [PAD] * (longest - len(row)) for row in rows]), torch.tensor([len(row) for row in rows])
     )
-    task = Task(
+    task = Search(
         model=model,
         batch=batch,
         limits=np.full(len(rows), new),

@@ -13,8 +13,8 @@ from transformers import PreTrainedModel
 from glassformer.hub.huggingface import keys
 from glassformer.hub.huggingface.folders import read_folder, write_folder
 from glassformer.hub.huggingface.layouts import layout_for
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.nn.taps import listen
+from glassformer.store.bundle import Bundle
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
@@ -46,7 +46,7 @@ def randomised(model: PreTrainedModel, *, spread: float = 0.3) -> PreTrainedMode
     return model.eval()
 
 
-def ours_of(theirs: PreTrainedModel, folder: Path) -> Pretrained:
+def ours_of(theirs: PreTrainedModel, folder: Path) -> Bundle:
     theirs.save_pretrained(folder)
     return read_folder(folder)
 
@@ -72,7 +72,7 @@ def states_of(model: nn.Module, batch: Batch) -> list[Tensor]:
     return [value for values in heard.values() for value in values]
 
 
-def assert_same_gradients(ours: Pretrained, theirs: PreTrainedModel, batch: Batch, *, per_token: bool) -> None:
+def assert_same_gradients(ours: Bundle, theirs: PreTrainedModel, batch: Batch, *, per_token: bool) -> None:
     """The gradient of every weight of theirs is that of the piece of ours which it is."""
     mine, yours = ours.model(batch), theirs(**asked(batch)).logits
     if per_token:
@@ -95,7 +95,7 @@ def assert_same_gradients(ours: Pretrained, theirs: PreTrainedModel, batch: Batc
         )
 
 
-def written_back(ours: Pretrained, kind: type[PreTrainedModel], folder: Path) -> PreTrainedModel:
+def written_back(ours: Bundle, kind: type[PreTrainedModel], folder: Path) -> PreTrainedModel:
     """Our model as `transformers` reads it from the folder that we write; nothing is missing or left over."""
     folder.mkdir()
     write_folder(ours, folder)

@@ -15,7 +15,7 @@ from test_against_vit import linear, norm
 from torch import Tensor
 from transformers import GPT2Config, VisionEncoderDecoderConfig, VisionEncoderDecoderModel, ViTConfig
 
-from glassformer.decode import Best, BestRefilled, Task, search
+from glassformer.decode import Best, BestRefilled, Search, search
 from glassformer.errors import ImportingError
 from glassformer.hub.huggingface.folders import read_folder, write_folder
 from glassformer.models.captioner import Captioner, CaptionerConfig
@@ -119,7 +119,7 @@ def test_an_export_has_their_logits(name: str, tmp_path: Path) -> None:
 def our_captions(ours: Captioner, images: Tensor, *, beam: int = 1) -> list[list[int]]:
     limits, chooser = np.full(len(images), LONGEST), Best(1) if beam == 1 else BestRefilled(beam, EOS)
     batch, device = Batch(images, torch.empty(0)), images.device
-    task = Task(ours, batch, limits, bos=START, eos=EOS, device=device, chooser=chooser, cut_last=beam == 1)
+    task = Search(ours, batch, limits, bos=START, eos=EOS, device=device, chooser=chooser, cut_last=beam == 1)
     return [list(options[0].ids) for options in search(task)]
 
 
@@ -159,8 +159,8 @@ def test_beams_equal_theirs(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("side", "field", "value", "message"),
     [
-        ("encoder", "model_type", "swin", "encoder.model_type = 'swin' cannot be honoured"),
-        ("decoder", "model_type", "bert", "decoder.model_type = 'bert' cannot be honoured"),
+        ("encoder", "model_type", "swin", "encoder.model_type = 'swin' is not supported"),
+        ("decoder", "model_type", "bert", "decoder.model_type = 'bert' is not supported"),
         ("decoder", "add_cross_attention", False, "add_cross_attention = False"),
         ("decoder", "n_embd", 28, "has shape"),
     ],

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from glassformer.errors import ImportingError
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.gpt import Gpt, GptConfig
+from glassformer.store.bundle import Bundle
 
 V = 23
 VARIANTS: list[dict[str, Any]] = [
@@ -81,7 +81,7 @@ def test_gradients_equal_gpt2s(variant: dict[str, Any], tmp_path: Path) -> None:
 def test_what_is_written_gives_the_same_logits_there(variant: dict[str, Any], tmp_path: Path) -> None:
     theirs = make(**variant)
     ours, batch = read(theirs, tmp_path / "theirs"), batch_for(theirs)
-    back = exported(Pretrained("gpt", ours.model, marks=MARKS, extras=ours.extras), tmp_path / "ours")
+    back = exported(Bundle("gpt", ours.model, marks=MARKS, extras=ours.extras), tmp_path / "ours")
     assert (back.lm_head.weight is back.transformer.wte.weight) == theirs.config.tie_word_embeddings
     assert torch.equal(their_logits(back, batch), their_logits(theirs, batch))
 
@@ -151,7 +151,7 @@ def test_logits_equal_the_formula_in_float64(heads: int) -> None:
         close(logits[: len(row)], torch.from_numpy(expected), atol=1e-9)
 
 
-# What cannot be honoured
+# What is not supported
 
 
 @pytest.mark.parametrize(

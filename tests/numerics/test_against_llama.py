@@ -49,8 +49,8 @@ from transformers import (
 from glassformer.errors import ExportError, ImportingError
 from glassformer.hub.huggingface.folders import read_folder
 from glassformer.hub.huggingface.layouts.llama import rotary_values
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models import llama
+from glassformer.store.bundle import Bundle
 
 V = 23
 KINDS = {
@@ -116,7 +116,7 @@ def test_gradients_equal_theirs(variant: dict[str, Any], tmp_path: Path) -> None
 def test_what_is_written_gives_the_same_logits_there(variant: dict[str, Any], tmp_path: Path) -> None:
     theirs = make(**variant)
     ours, batch = read(theirs, tmp_path / "theirs"), texts(17, 5, 1, vocabulary=V)
-    back = exported(Pretrained("llama", ours.model, marks=MARKS, extras=ours.extras), tmp_path / "ours")
+    back = exported(Bundle("llama", ours.model, marks=MARKS, extras=ours.extras), tmp_path / "ours")
     assert back.config.model_type == theirs.config.model_type
     assert (back.lm_head.weight is back.model.embed_tokens.weight) == theirs.config.tie_word_embeddings
     assert torch.equal(their_logits(back, batch), their_logits(theirs, batch))
@@ -220,7 +220,7 @@ def test_logits_equal_the_formula_in_float64(shape: dict[str, Any]) -> None:
         close(logits[: len(row)], torch.from_numpy(formula(weights, row, ours.config)), atol=1e-9)
 
 
-# What cannot be honoured
+# What is not supported
 
 
 @pytest.mark.parametrize("rope", ["dynamic", "yarn", "longrope"])
@@ -230,7 +230,7 @@ def test_other_rotary_scalings_are_refused_by_name(rope: str, tmp_path: Path) ->
     config = json.loads((tmp_path / "config.json").read_text())
     config["rope_parameters"] = {"rope_type": rope, "rope_theta": 10.0, "factor": 2.0}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ImportingError, match=f"rope_type = '{rope}' cannot be honoured. Allowed: 'default', 'linear'"):
+    with pytest.raises(ImportingError, match=f"rope_type = '{rope}' is not supported. Allowed: 'default', 'linear'"):
         read_folder(tmp_path)
 
 
@@ -249,4 +249,4 @@ def test_angles_in_the_places_of_older_files_are_found() -> None:
 def test_a_model_that_no_llama_of_theirs_can_be_is_not_written(tmp_path: Path) -> None:
     ours = llama.Llama(llama.LlamaConfig(vocabulary=V, N=1, d=8, h=2, d_ff=7, biases="attention", window=3))
     with pytest.raises(ExportError, match=r"biases = 'attention'.*window = 3"):
-        exported(Pretrained("llama", ours), tmp_path / "ours")
+        exported(Bundle("llama", ours), tmp_path / "ours")

@@ -18,8 +18,8 @@ from transformers import MarianConfig, MarianMTModel, PegasusConfig, PegasusForC
 from glassformer.errors import ExportError, ImportingError
 from glassformer.hub.huggingface.checkpoint import open_checkpoint
 from glassformer.hub.huggingface.folders import read_folder, write_folder
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.models.transformer import Transformer, TransformerConfig
+from glassformer.store.bundle import Bundle, SpecialIds
 
 PAD, EOS = 22, 0
 MARKS = SpecialIds(eos=EOS, pad=PAD, start=PAD)
@@ -193,7 +193,7 @@ def make_ours(**config: Any) -> Transformer:
 def test_what_we_write_they_read(config: dict, tmp_path: Path) -> None:
     ours, batch = make_ours(**config), random_batch(target=16)
     batch.target_in[:, 0] = 3
-    layout = write_folder(Pretrained("transformer", ours, marks=SpecialIds(eos=EOS, pad=1, start=3)), tmp_path)
+    layout = write_folder(Bundle("transformer", ours, marks=SpecialIds(eos=EOS, pad=1, start=3)), tmp_path)
     model_class = MarianMTModel if config["norm"] == "post" else PegasusForConditionalGeneration
     theirs, loading = model_class.from_pretrained(tmp_path, output_loading_info=True)
     missing = {name for name in loading["missing_keys"] if not name.endswith("embed_positions.weight")}
@@ -206,7 +206,7 @@ def test_what_we_write_they_read(config: dict, tmp_path: Path) -> None:
 
 
 def test_tied_matrices_are_written_once_and_stay_tied(tmp_path: Path) -> None:
-    write_folder(Pretrained("transformer", make_ours(norm="post"), marks=MARKS), tmp_path)
+    write_folder(Bundle("transformer", make_ours(norm="post"), marks=MARKS), tmp_path)
     names = set(open_checkpoint(tmp_path))
     assert "model.shared.weight" in names
     assert not names & {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}
@@ -224,7 +224,7 @@ def test_tied_matrices_are_written_once_and_stay_tied(tmp_path: Path) -> None:
 )
 def test_what_they_cannot_express_is_told(config: dict, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=reason):
-        write_folder(Pretrained("transformer", make_ours(**config), marks=MARKS), tmp_path)
+        write_folder(Bundle("transformer", make_ours(**config), marks=MARKS), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_what_they_cannot_express_is_told(config: dict, reason: str, tmp_path: P
     ],
 )  # fmt: skip
 def test_a_field_that_cannot_be_honoured_is_named(field: str, value: Any, tmp_path: Path) -> None:
-    write_folder(Pretrained("transformer", make_ours(norm="post"), marks=MARKS), tmp_path)
+    write_folder(Bundle("transformer", make_ours(norm="post"), marks=MARKS), tmp_path)
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
     with pytest.raises(ImportingError, match=rf"config.json: {field} = "):

@@ -33,10 +33,10 @@ from torch import Tensor, nn
 from transformers import MixtralConfig, MixtralForCausalLM
 
 from glassformer.errors import ExportError, ImportingError
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.llama import Llama, LlamaConfig
 from glassformer.nn.experts import Experts, Routing, balancing_loss
 from glassformer.nn.taps import listen
+from glassformer.store.bundle import Bundle
 
 V = 23
 VARIANTS: list[dict[str, Any]] = [
@@ -104,7 +104,7 @@ def as_in_memory(w: dict[str, Tensor]) -> dict[str, Tensor]:
 def test_what_is_written_gives_the_same_logits_there(variant: dict[str, Any], tmp_path: Path) -> None:
     theirs = make(**variant)
     ours, batch = read(theirs, tmp_path / "theirs"), texts(17, 5, 1, vocabulary=V)
-    back = exported(Pretrained("llama", ours.model, marks=MARKS), tmp_path / "ours")
+    back = exported(Bundle("llama", ours.model, marks=MARKS), tmp_path / "ours")
     assert back.config.model_type == "mixtral"
     back.set_experts_implementation("eager")
     assert torch.equal(their_logits(back, batch), their_logits(theirs, batch))
@@ -215,7 +215,7 @@ def test_balance_is_least_where_experts_are_used_alike() -> None:
     close(balancing_loss([even], real=real), torch.tensor(4.0), atol=1e-12)
 
 
-# What cannot be honoured
+# What is not supported
 
 
 def test_noise_in_the_router_is_refused(tmp_path: Path) -> None:
@@ -228,4 +228,4 @@ def test_noise_in_the_router_is_refused(tmp_path: Path) -> None:
 def test_experts_with_biases_in_attention_are_not_written(tmp_path: Path) -> None:
     ours = Llama(LlamaConfig(vocabulary=V, N=1, d=8, h=2, kv_heads=2, d_ff=7, experts=3, biases="qkv"))
     with pytest.raises(ExportError, match=r"experts = 3|biases = 'qkv'"):
-        exported(Pretrained("llama", ours), tmp_path / "ours")
+        exported(Bundle("llama", ours), tmp_path / "ours")

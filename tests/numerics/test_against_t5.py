@@ -20,12 +20,12 @@ from torch import Tensor
 from transformers import MT5Config, MT5ForConditionalGeneration, T5ForConditionalGeneration
 from transformers import T5Config as TheirConfig
 
-from glassformer.decode import Best, BestRefilled, Task, search
+from glassformer.decode import Best, BestRefilled, Search, search
 from glassformer.errors import ExportError, ImportingError
 from glassformer.hub.huggingface.folders import read_folder, write_folder
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.t5 import T5, T5Config
 from glassformer.nn.taps import listen
+from glassformer.store.bundle import Bundle
 
 PAD, EOS, V = 0, 1, 29
 LONGEST = 23  # tokens said
@@ -137,7 +137,7 @@ def their_sentences(theirs: T5ForConditionalGeneration, batch: Batch, **options:
 def our_sentences(ours: T5, batch: Batch, *, beam: int = 1) -> list[list[int]]:
     device, limits = torch.device("cpu"), np.full(len(batch.source), LONGEST)
     chooser = Best(1) if beam == 1 else BestRefilled(beam, EOS)
-    task = Task(ours, batch, limits, bos=PAD, eos=EOS, device=device, chooser=chooser, cut_last=beam == 1)
+    task = Search(ours, batch, limits, bos=PAD, eos=EOS, device=device, chooser=chooser, cut_last=beam == 1)
     return [list(options[0].ids) for options in search(task)]
 
 
@@ -189,7 +189,7 @@ def test_mt5_is_read_and_never_scaled(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("feed_forward_proj", "gated-tanh", "feed_forward_proj = 'gated-tanh' cannot be honoured"),
+        ("feed_forward_proj", "gated-tanh", "feed_forward_proj = 'gated-tanh' is not supported"),
         ("is_encoder_decoder", False, "is_encoder_decoder = False"),
         ("d_kv", None, "d_kv = None"),
         ("num_layers", 3, "encoder.block.2.*is missing"),
@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_named(field: str, value: Any, message: str, tmp_
 def test_a_gate_that_transformers_has_not_is_not_exported(tmp_path: Path) -> None:
     model = T5(T5Config(vocabulary=V, gated=True, activation="gelu"))
     with pytest.raises(ExportError, match="gelu_tanh"):
-        write_folder(Pretrained("t5", model), tmp_path)
+        write_folder(Bundle("t5", model), tmp_path)
 
 
 # Plain formulas, one sentence, one head and one pair of places at a time.

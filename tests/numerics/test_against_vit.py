@@ -20,9 +20,9 @@ from transformers import ViTConfig, ViTForImageClassification, ViTModel
 
 from glassformer.errors import ExportError, ImportingError
 from glassformer.hub.huggingface.folders import read_folder, write_folder
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.vit import Vit, VitConfig
 from glassformer.nn.taps import listen
+from glassformer.store.bundle import Bundle
 
 SQUARE = {"image_size": 15, "patch_size": 5}
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -122,9 +122,9 @@ def test_without_a_head_the_image_is_a_vector(pooler: bool, tmp_path: Path) -> N
     close(again(batch.images).last_hidden_state, expected.last_hidden_state)
 
 
-def exported(pretrained: Pretrained, folder: Path, kind: type) -> Any:
+def exported(bundle: Bundle, folder: Path, kind: type) -> Any:
     folder.mkdir()
-    write_folder(pretrained, folder)
+    write_folder(bundle, folder)
     return kind.from_pretrained(folder).eval()
 
 
@@ -159,17 +159,17 @@ PREPARATIONS = [
 def test_how_images_are_prepared_goes_there_and_back(theirs: dict, ours: dict, tmp_path: Path) -> None:
     make("square").save_pretrained(tmp_path)
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(theirs))
-    pretrained = read_folder(tmp_path)
-    assert pretrained.extras["image"] == ours
+    bundle = read_folder(tmp_path)
+    assert bundle.extras["image"] == ours
     (tmp_path / "again").mkdir()
-    write_folder(pretrained, tmp_path / "again")
+    write_folder(bundle, tmp_path / "again")
     assert read_folder(tmp_path / "again").extras["image"] == ours
 
 
 @pytest.mark.parametrize(
     ("file", "field", "value", "message"),
     [
-        ("config.json", "hidden_act", "quick_gelu", "hidden_act = 'quick_gelu' cannot be honoured"),
+        ("config.json", "hidden_act", "quick_gelu", "hidden_act = 'quick_gelu' is not supported"),
         ("config.json", "patch_size", [5, 5, 5], "patch_size"),
         ("config.json", "pooler_act", "relu", "pooler_act = 'relu'"),
         ("config.json", "image_size", 20, "position_embeddings has shape"),
@@ -189,7 +189,7 @@ def test_what_cannot_be_read_is_named(file: str, field: str, value: Any, message
 def test_pooler_and_classes_together_are_not_exported(tmp_path: Path) -> None:
     model = Vit(VitConfig(size="nano", pooler=True, classes=3))
     with pytest.raises(ExportError, match="not both"):
-        write_folder(Pretrained("vit", model), tmp_path)
+        write_folder(Bundle("vit", model), tmp_path)
 
 
 # Plain formulas: the patches by the convolution that they are, attention by loops over heads.

@@ -170,25 +170,20 @@ def test_multi_head_self_attention_concatenates_heads_and_multiplies_by_w_o(
 
 @pytest.mark.parametrize("given", [None, 3])
 @pytest.mark.parametrize("hypotheses", [1, 3])
-@pytest.mark.parametrize("kv_heads", [1, 2])
-def test_cross_attention_reads_each_sentence_once_for_all_its_hypotheses(
-    kv_heads: int, hypotheses: int, given: int | None
-) -> None:
-    width, memory_width, heads, head_width = 10, 7, 2, given or 5
-    attention = filled(
-        CrossAttention(width, heads=heads, kv_heads=kv_heads, memory_width=memory_width, head_width=given)
-    )
-    x, memory = torch.randn(B * hypotheses, T, width), torch.randn(B, K, memory_width)
+def test_cross_attention_reads_each_sentence_once_for_all_its_hypotheses(hypotheses: int, given: int | None) -> None:
+    width, heads, head_width = 10, 2, given or 5
+    attention = filled(CrossAttention(width, heads=heads, head_width=given))
+    x, memory = torch.randn(B * hypotheses, T, width), torch.randn(B, K, width)
     lengths = torch.tensor([7, 3])
     key_value = attention.key_value
-    weights, biases = (part.split(head_width * kv_heads) for part in (key_value.weight, key_value.bias))
+    weights, biases = (part.split(head_width * heads) for part in (key_value.weight, key_value.bias))
     expected = []
     for row in range(B * hypotheses):
         sentence = row // hypotheses
         q = project(x[row], attention.query.weight, attention.query.bias, head_width)
         k, v = (project(memory[sentence], w, b, head_width) for w, b in zip(weights, biases, strict=True))
         visible = (torch.arange(K) < lengths[sentence]).expand(T, K)
-        z = [attention_by_hand(q[i], k[i * kv_heads // 2], v[i * kv_heads // 2], visible)[0] for i in range(heads)]
+        z = [attention_by_hand(q[i], k[i], v[i], visible)[0] for i in range(heads)]
         out = np.concatenate(z, axis=1) @ attention.out.linear.weight.detach().numpy().T
         expected.append(out + attention.out.linear.bias.detach().numpy())
     got = attention(x, attention.read(memory), mask=padding_mask(lengths, K))

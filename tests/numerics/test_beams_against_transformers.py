@@ -11,8 +11,8 @@ import torch
 from decoder_peers import EOS, PAD, Texts, randomised, read
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from glassformer.decode import BestRefilled, Hypothesis, Task, by_length, search
-from glassformer.models.decoder_only import DecoderOnly
+from glassformer.decode import BestRefilled, Hypothesis, Search, by_length, search
+from glassformer.models.decoding.decoder_only import DecoderOnly
 
 V, NEW = 7, 9
 
@@ -25,7 +25,7 @@ def make(seed: int) -> GPT2LMHeadModel:
 
 
 def ours(model: DecoderOnly, batch: Texts, *, beam: int, alpha: float, n_best: int) -> list[list[Hypothesis]]:
-    task = Task(
+    task = Search(
         model=model,
         batch=batch,
         limits=np.full(len(batch.ids), NEW),

@@ -74,10 +74,10 @@ def test_self_attention_with_rotary_positions_and_grouped_heads(listening: bool)
 def test_cross_attention_with_two_hypotheses_per_sentence() -> None:
     mask = padding_mask(torch.tensor([5, 3]), 5)
     check(
-        CrossAttention(6, heads=2, memory_width=3),
+        CrossAttention(6, heads=2),
         lambda module, x, memory: module(x, module.read(memory), mask=mask),
         leaf(4, 2, 6),
-        leaf(2, 5, 3),
+        leaf(2, 5, 6),
     )
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from glassformer.hub.llama2c import read_llama2c
 from glassformer.hub.mingpt import read_mingpt
 from glassformer.nn.taps import listen
-from glassformer.tasks.generation import Asked, LanguageModel
+from glassformer.tasks.generation import GenerateOptions, LanguageModel
 from glassformer.tasks.generation.inputs import TokenBatch
 from llama2c_in_numpy import NumpyLlama, NumpyVocabulary
 
@@ -46,10 +46,10 @@ def test_a_story_is_token_identical_to_a_plain_reading_of_the_weights() -> None:
     prompt = NumpyVocabulary(words, 512).encode("Once upon a time")
     expected, logits = NumpyLlama(content).greedy(prompt, 250)
     model = LanguageModel(read_llama2c(folder))
-    found = model.continuations("Once upon a time", Asked(max_new=250))[0][0]
+    found = model.continuations("Once upon a time", GenerateOptions(max_new=250))[0]
     assert list(found.ids) == expected
     assert found.text.startswith(", there was a little girl named Lily.")
-    assert "".join(model.stream("Once upon a time", Asked(max_new=250))) == found.text
+    assert "".join(model.stream("Once upon a time", GenerateOptions(max_new=250))) == found.text
     with torch.no_grad():
         ours = model.model(TokenBatch.of([[*prompt, *expected[:-1]]]))[0, len(prompt) - 1 :]
     np.testing.assert_allclose(ours.numpy(), np.array(logits), atol=2e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -67,3 +69,18 @@ def test_an_added_token_may_hold_a_space_so_nothing_is_chunked() -> None:
     assert can_be_chunked(tokenizer._inner)
     tokenizer._inner.add_tokens([AddedToken("house is", normalized=False)])
     assert not can_be_chunked(tokenizer._inner)
+
+
+def test_another_thread_may_empty_the_table_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its call comes here while the first text, which cannot be chunked, is in the library."""
+    monkeypatch.setattr(chunks, "MOST", 0)
+    tokenizer, others = ALL[0], []
+
+    def encode_batch(texts: Sequence[str]) -> list[list[int]]:
+        if list(texts) == ["a\tb"]:
+            others.append(encoder(["das Haus"])[0].tolist())
+        return tokenizer.encode_batch(texts)
+
+    encoder = ChunkEncoder(encode_batch, tokenizer.normalize)
+    assert encoder(["a\tb", "the house"])[0].tolist() == [*tokenizer.encode("a\tb"), *tokenizer.encode("the house")]
+    assert others == [tokenizer.encode("das Haus")]

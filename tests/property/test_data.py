@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassformer.data.batches import EncodedPairs, Index, Marks, Ragged, epoch_batches, stream
-from glassformer.data.checks.folding import folded
+from glassformer.data.batches import EncodedPairs, Marks, epoch_batches, stream
+from glassformer.data.columns import Index, Ragged
 from glassformer.data.phrasebook import phrasebook, words
 from glassformer.data.readers.records import Place, Record
 from glassformer.data.readers.texts import texts_of
 from glassformer.data.selection import HELD, LEFT_OUT, TRAIN, HoldOut, chosen, select
+from glassformer.text.folding import folded
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(
     lambda rows: np.array(rows, dtype=np.int64)

@@ -19,12 +19,12 @@ from glassformer.data.checks.cleaning import clean, destination_of
 from glassformer.data.checks.doctor import examine
 from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.findings import Findings
-from glassformer.data.checks.folding import folded
 from glassformer.data.checks.placeholders import difference
 from glassformer.data.checks.screen import screen
 from glassformer.data.checks.seen import SeenHashes
 from glassformer.data.readers.inputs import Input, gather, read_pairs
 from glassformer.data.readers.records import Place, Record
+from glassformer.text.folding import folded
 
 # Letters of several scripts, and everything that a filter, an oddity or a reader minds.
 SIGNS = "aB ßé漢あЖ0.!%s{x}<b>&amp;Ã¤\x07\x9f\x0b\x1c\x85\u2028\u200b\xa0\xad\u0301\ufffd\ue000"

@@ -8,8 +8,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassformer.data.checks.slip import Slip, find_slips, realign
 from glassformer.data.phrasebook import phrasebook
+from glassformer.data.slips.slip import Slip, realign
+from slip_finding import find_slips
 
 LINES = st.lists(
     st.sampled_from(["", "a", "B b?", "1984!", "言葉。", "\ud800\x00"]) | st.text(max_size=30), max_size=40

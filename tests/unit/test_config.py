@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -23,9 +24,12 @@ from glassformer.config import (
     to_toml,
     toml_literal,
     validate,
+    value_of,
     walk,
 )
 from glassformer.errors import SettingsError
+from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.usual_names import USUAL_NAMES
 
 
 class Text(Settings):
@@ -71,6 +75,35 @@ def test_an_unknown_setting_is_answered_with_the_nearest_known_one() -> None:
 def test_a_setting_in_the_wrong_section_is_pointed_to_its_own() -> None:
     assert "unknown setting text.warmup. Did you mean train.schedule.warmup?" in errors_of({"text": {"warmup": 1}})
     assert "Did you mean train.schedule.warmup?" in errors_of({"warmup": 3})
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        ("model.d_model", "model.d"),
+        ("model.hidden_size", "model.d"),
+        ("model.dim", "model.d"),
+        ("model.layers", "model.N"),
+        ("num_layers", "model.N"),
+        ("model.n_layer", "model.N"),
+        ("model.heads", "model.h"),
+        ("model.n_head", "model.h"),
+        ("model.ffn", "model.d_ff"),
+        ("train.batch_size", "train.batch_tokens"),
+        ("train.learning_rate", "train.lr"),
+        ("learning-rate", "train.lr"),
+        ("train.num_epochs", "train.epochs"),
+        ("decode.num_beams", "decode.beam"),
+    ],
+)
+def test_the_usual_names_of_the_field_are_answered_with_ours(given: str, ours: str) -> None:
+    section, _, leaf = given.rpartition(".")
+    with pytest.raises(SettingsError, match=rf"Did you mean {re.escape(ours)}\?"):
+        validate(TranslationRecipe, {section: {leaf: 1}} if section else {leaf: 1})
+
+
+def test_every_hint_for_a_usual_name_is_a_setting() -> None:
+    assert set(USUAL_NAMES.values()) <= {name for name, _ in walk(TranslationRecipe)}
 
 
 def test_an_unknown_setting_like_no_other_is_answered_with_what_is_known_there() -> None:
@@ -248,6 +281,53 @@ def test_walk_names_every_setting_with_its_section() -> None:
         "name", "text.kind", "text.files", "text.home", "train.lr", "train.fast", "train.steps",
         "train.schedule.warmup",
     ]  # fmt: skip
+
+
+class Round(Settings):
+    kind: Literal["round"] = Field("round", description="The shape.")
+    radius: int = Field(3, ge=1, description="Half of its width.")
+    inner: Inner = Inner()
+
+
+class Square(Settings):
+    kind: Literal["square"] = Field("square", description="The shape.")
+    side: int = Field(5, ge=1, description="Its width.")
+
+
+class Drawing(Settings):
+    shape: Round | Square = Field(Round(), discriminator="kind")
+
+
+def test_walk_opens_the_section_that_an_instance_has() -> None:
+    assert [name for name, _ in walk(Drawing())] == ["shape.kind", "shape.radius", "shape.inner.warmup"]
+    square = validate(Drawing, {"shape": {"kind": "square"}})
+    assert [name for name, _ in walk(square)] == ["shape.kind", "shape.side"]
+    assert [value_of(one, "shape.side") for one in (square, Drawing())] == [5, None]
+    assert value_of(square, "shape.inner.warmup") is None
+
+
+def test_walk_of_a_class_names_what_each_class_of_a_union_has_once() -> None:
+    names = [name for name, _ in walk(Drawing)]
+    assert names == ["shape.kind", "shape.radius", "shape.inner.warmup", "shape.side"]
+
+
+def test_an_instance_without_its_optional_section_has_one_setting_there() -> None:
+    assert "train" in dict(walk(Recipe(train=None)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ({"kind": "square", "side": 0}, "shape.side: input should be greater than or equal to 1 (got 0)."),
+        ({"kind": "square", "radius": 1}, "unknown setting shape.radius."),
+        ({"kind": "oval"}, "shape.kind: input should be one of 'round', 'square' (got 'oval')."),
+        ({"side": 3}, "shape.kind: field required."),
+    ],
+)
+def test_a_problem_in_one_class_of_a_union_is_named_without_the_class(shape: dict, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        validate(Drawing, {"shape": shape})
+    assert message in str(caught.value)
 
 
 def test_help_comes_from_the_field() -> None:

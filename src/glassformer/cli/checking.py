@@ -1,70 +1,103 @@
-"""Looking at sentences before training on them: `glassformer doctor` and `glassformer clean`."""
+"""Examining data before training on it: `glassformer doctor` and `glassformer clean`."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.multi_value import several_values
 from glassformer.cli.outputs import check_new_file
-from glassformer.cli.several import several_values
 from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
     from glassformer.data.checks.findings import Findings
+    from glassformer.data.checks.text_findings import TextFindings
     from glassformer.data.readers.inputs import Input
 
 DOCTOR_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer doctor train.en train.de
-      [dim]what is in these files, what is wrong with them, and what each filter would drop[/dim]
+      [dim]shows what these files contain, what is wrong with them, and what each filter would drop[/dim]
 
   glassformer doctor train.en train.de --valid val.en val.de --test test.en test.de
-      [dim]also: which held-out sentences stand in the training data[/dim]
+      [dim]also shows which held-out sentences are in the training data[/dim]
 
   glassformer doctor 'corpus/*.tmx' --languages en,de
 
   glassformer doctor corpus.csv --columns English,German --json | jq .filters
 
   glassformer doctor train.en train.de --report examined.html
-      [dim]also as a page for a browser, with pictures of the lengths[/dim]
+      [dim]also writes a page for a browser, with charts of the lengths[/dim]
+
+  glassformer doctor --task classify train.tsv --columns text,label --valid valid.tsv
+      [dim]labelled texts: the balance of the labels, duplicates, conflicting labels, malformed rows[/dim]
+
+  glassformer doctor --task generate books/
+      [dim]texts for a language model[/dim]
 """
 CLEAN_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer clean train.en train.de --out clean/train
-      [dim]makes clean/train.en, clean/train.de and clean/train.dropped.jsonl, by the recommended filters[/dim]
+      [dim]writes clean/train.en, clean/train.de and clean/train.dropped.jsonl, with the recommended filters[/dim]
 
   glassformer clean train.en train.de --out clean/train --realign
-      [dim]a line is missing somewhere: finds where, and pairs the lines after it anew[/dim]
+      [dim]a line is missing somewhere: finds where, and pairs the lines after it again[/dim]
 
   glassformer clean corpus.tmx --languages en,de --out corpus.tsv.gz
 
   glassformer clean train.en train.de --out clean/train --filters duplicate,control,placeholders
 
   glassformer clean train.en train.de --out clean/train --valid val.en val.de
-      [dim]also leaves out what stands in the held-out sentences[/dim]
+      [dim]also drops pairs that are in the held-out sentences[/dim]
 """
 
 Files = Annotated[
     list[str],
     typer.Argument(
-        help="Two aligned text files, or TSV, CSV, JSONL, .po, TMX; globs; '-' is a TSV on stdin. Packed ones too.",
+        help="Two aligned text files, or TSV, CSV, JSONL, .po, TMX; patterns; '-' is a TSV on stdin. Also compressed.",
+        metavar="FILES...",
+    ),
+]
+DoctorFiles = Annotated[
+    list[str],
+    typer.Argument(
+        help="Pairs: two aligned text files, or TSV, CSV, JSONL, .po, TMX; '-' is a TSV on stdin. Labelled texts: TSV, "
+        "CSV, JSONL, or one text file per class. Texts: text files, folders, tables. Patterns work; files may be "
+        "compressed.",
         metavar="FILES...",
     ),
 ]
 Valid = Annotated[list[str] | None, typer.Option(metavar="FILES...", help="Held-out files to compare with.")]
-Test = Annotated[list[str] | None, typer.Option(metavar="FILES...", help="The same, for the test part.")]
+Test = Annotated[list[str] | None, typer.Option(metavar="FILES...", help="Test files to compare with.")]
 Columns = Annotated[
     str | None, typer.Option(metavar="A,B", help="Tables: the two columns, by name or number (from 1).")
 ]
+DoctorColumns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Tables: the columns, by name or number (from 1): source,target; text,label or a,b,label with --task "
+        "classify; text with --task generate.",
+    ),
+]
 Languages = Annotated[str | None, typer.Option(metavar="EN,DE", help="The two languages, as the files name them.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead, with everything in it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")]
+
+
+class DoctorTask(Enum):
+    """The tasks whose data can be examined."""
+
+    TRANSLATE = "translate"
+    CLASSIFY = "classify"
+    GENERATE = "generate"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,17 +107,24 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(
-    files: Files,
+    files: DoctorFiles,
+    task: Annotated[
+        DoctorTask, typer.Option(help="What the data is for: sentence pairs, labelled texts, or texts.")
+    ] = DoctorTask.TRANSLATE,
     valid: Valid = None,
     test: Test = None,
-    columns: Columns = None,
+    columns: DoctorColumns = None,
     languages: Languages = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="PAGE", help="Also write it as a page for a browser: a new .html file.")
+        Path | None, typer.Option(metavar="PAGE", help="Also write a page for a browser: a new .html file.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Examine sentences in two languages before training on them. Changes nothing."""
+    """Examine data before training on it. Changes nothing."""
+    if task is not DoctorTask.TRANSLATE:
+        refuse_for_pairs_only(task, languages=languages, report=report)
+        examine_other(task, files, {"valid": valid or [], "test": test or []}, columns, as_json=json_)
+        return
     from glassformer.cli.display import reading
     from glassformer.data.checks.doctor import examine
     from glassformer.data.readers.inputs import gather
@@ -113,8 +153,56 @@ def doctor(
         typer.echo(f"\nWritten: {report}")
 
 
+def refuse_for_pairs_only(task: DoctorTask, *, languages: str | None, report: Path | None) -> None:
+    for option, value in (("--languages", languages), ("--report", report)):
+        if value is not None:
+            raise SettingsError(
+                f"{option} {value}: only for sentence pairs, not with --task {task.value}. Leave it out."
+            )
+
+
+def examine_other(
+    task: DoctorTask, files: Sequence[str], held: Mapping[str, Sequence[str]], columns: str | None, *, as_json: bool
+) -> None:
+    """Examines labelled texts, or texts for a language model."""
+    from glassformer.cli.display import reading
+    from glassformer.cli.findings_view import findings_console, show_label_findings, show_text_findings
+    from glassformer.config import validate
+    from glassformer.data.checks.label_findings import LabelFindings
+    from glassformer.data.settings import LabelledDataSettings, TextDataSettings
+    from glassformer.data.sources.labelled import examine_labelled
+    from glassformer.data.sources.texts import examine_texts
+
+    is_labelled = task is DoctorTask.CLASSIFY
+    settings = LabelledDataSettings if is_labelled else TextDataSettings
+    chosen = validate(settings, {"columns": columns}, origin="doctor").columns
+    with reading("examining") as progress:
+        listener = Quiet(progress)
+        found: LabelFindings | TextFindings
+        if is_labelled:
+            found = examine_labelled(files, columns=chosen, held=held, listener=listener)
+        else:
+            found = examine_texts(files, columns=chosen, held=held, listener=listener)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    elif isinstance(found, LabelFindings):
+        show_label_findings(found, findings_console())
+    else:
+        show_text_findings(found, findings_console())
+
+
+class Quiet:
+    """Shows the progress of reading; what is found is shown at the end."""
+
+    def __init__(self, progress: Callable[[int, int], None]) -> None:
+        self.on_count = progress
+
+    def on_stage(self, text: str) -> None:
+        pass
+
+
 def write_page(findings: Findings, inputs: Sequence[Input], path: Path) -> None:
-    """The examination as a page, whole or not at all."""
+    """Writes the examination as a page, complete or not at all."""
     from glassformer.data.checks.writing import NewFiles
     from glassformer.explain.data_report import examination_report
     from glassformer.explain.page import render_report
@@ -126,7 +214,7 @@ def write_page(findings: Findings, inputs: Sequence[Input], path: Path) -> None:
 
 def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> None:
     from glassformer.cli.findings_view import findings_console, show_findings
-    from glassformer.data.checks.findings import ICONV
+    from glassformer.data.checks.tally import ICONV
 
     console = findings_console()
     show_findings(findings, console)
@@ -137,7 +225,7 @@ def show_examination(findings: Findings, arguments: Sequence[str], out: str) -> 
         console.print(f"\n{ICONV}", markup=False)
     option = ["--realign"] if findings.found_slips else ["--trim"] if "no partner" in findings.dropped else []
     command = shlex.join(["glassformer", "clean", *arguments, "--out", out, *option])
-    console.print("\nTo pair the lines anew:" if findings.found_slips else "\nTo go on without them:")
+    console.print("\nTo pair the lines again:" if findings.found_slips else "\nTo continue without them:")
     console.print(f"  {command}", markup=False)
 
 
@@ -146,7 +234,8 @@ def clean(
     out: Annotated[
         str,
         typer.Option(
-            help="A new .tsv or .jsonl (also packed), or how two new files begin: clean/train.", metavar="OUT"
+            help="A new .tsv or .jsonl (.gz, .xz: compressed), or the start of two new names: clean/train.",
+            metavar="OUT",
         ),
     ],
     filters: Annotated[
@@ -156,16 +245,16 @@ def clean(
     test: Test = None,
     columns: Columns = None,
     languages: Languages = None,
-    trim: Annotated[
-        bool, typer.Option("--trim", help="Drop the lines at the end of the longer file, which have no partner.")
-    ] = False,
+    trim: Annotated[bool, typer.Option("--trim", help="Drop the extra lines at the end of the longer file.")] = False,
     realign: Annotated[
         bool,
-        typer.Option("--realign", help="Pair the lines anew where two files go out of step; drop the lonely ones."),
+        typer.Option(
+            "--realign", help="Pair the lines again where two files are out of step; drop lines without a partner."
+        ),
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Write the pairs worth training on to new files, and beside them what was dropped and why."""
+    """Write the pairs worth training on to new files, with a list of what was dropped and why."""
     from glassformer.cli.display import reading
     from glassformer.data.checks.cleaning import clean as clean_corpus
     from glassformer.data.checks.cleaning import destination_of
@@ -204,14 +293,14 @@ def two(option: str, value: str | None) -> tuple[str, str] | None:
         return None
     parts = [part.strip() for part in value.split(",")]
     if len(parts) != 2 or not all(parts):
-        raise SettingsError(f"{option} {value}: got {len(parts)} names, need two with a comma between: source,target.")
+        raise SettingsError(f"{option} {value}: got {len(parts)} names, need two separated by a comma: source,target.")
     return parts[0], parts[1]
 
 
 def given_options(
     *, columns: str | None, languages: str | None, valid: Sequence[str] | None, test: Sequence[str] | None
 ) -> list[str]:
-    """Options of doctor that clean needs as well."""
+    """Options of doctor that clean needs too."""
     single = {"--columns": columns, "--languages": languages}
     several = {"--valid": valid, "--test": test}
     words = [word for name, value in single.items() if value for word in (name, value)]
@@ -219,7 +308,7 @@ def given_options(
 
 
 def suggested_output(inputs: Sequence[Input]) -> str:
-    """A name for the clean corpus, in the folder where we are."""
+    """A name for the clean corpus, in the current folder."""
     from glassformer.data.readers.naming import unpacked_name
 
     path = inputs[0].paths[0]

@@ -1,4 +1,4 @@
-"""`glassformer corpora`: the corpora that have a name, and how to use each."""
+"""`glassformer corpora`: the named corpora, and how to use each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def corpora(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List the corpora that have a name: languages, size, licence, how to get each, how to train on it."""
+    """List the named corpora: languages, size, licence, how to get each, how to train on it."""
     from glassformer.data.corpora import CORPORA
 
     cards = list(CORPORA.values())
@@ -52,7 +52,7 @@ def fields(card: CorpusCard) -> dict[str, Any]:
 
 
 def table(cards: list[CorpusCard]) -> Any:
-    """One block a corpus: commands and licences are too long for columns side by side."""
+    """One block per corpus: commands and licences are too long for columns side by side."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -63,8 +63,8 @@ def table(cards: list[CorpusCard]) -> Any:
         pairs = "as many pairs as you ask for" if card.pairs is None else f"{card.pairs:,} pairs"
         here = "[green]here[/green]" if card.is_here() else "[yellow]not here yet[/yellow]"
         grid.add_row(f"[bold]{card.name}[/bold]", f"{'-'.join(card.languages)}, {pairs}, {here}")
-        told = {"what": card.about, "licence": card.licence, "get it": card.get, "train": card.train_command}
-        for name, text in told.items():
+        rows = {"what": card.about, "licence": card.licence, "get it": card.get, "train": card.train_command}
+        for name, text in rows.items():
             grid.add_row(f"  [dim]{name}[/dim]", escape(text))
         grid.add_row("", "")
     return grid

@@ -1,4 +1,4 @@
-"""`glassformer demo`: the main job from nothing, in minutes: train, translate, look inside."""
+"""`glassformer demo`: train, translate and look inside, from nothing, in minutes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("runs/demo")) -> None:
-    """Train a small translator on the built-in corpus, translate ten sentences, open one up, write a report."""
+    """Train a small translator on the built-in corpus, translate ten sentences, explain one, write a report."""
     from rich.console import Console
 
     from glassformer.cli.display import TrainingDisplay
@@ -51,7 +51,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.config import validate
     from glassformer.errors import RunError
-    from glassformer.explain.terminal import explanation_view
+    from glassformer.explain.view import explanation_view
     from glassformer.store.run import REPORT, RunFolder
     from glassformer.tasks.translation import TranslationRecipe, load, train_translator
 
@@ -60,19 +60,19 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     with stopping_in_one_line(), TrainingDisplay(str(out)) as display:
         progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:
-        display.farewell(progress)
+        display.farewell(progress, verb=recipe.task)
         raise typer.Exit(130)
     measured: dict[str, Any] = next(
         (record for record in reversed(RunFolder(out).metrics()) if "measured" in record), {}
     )
     head = measured.get("alignment")
     if head is None:
-        raise RunError(f"{out} holds another run than the demo's. Choose another --out.")
+        raise RunError(f"{out} is not a run of the demo. Choose another --out.")
     translator = load(out)
     console.print("\n[bold]Ten sentences[/bold]")
     for source, target in zip(SENTENCES, translator.translate(SENTENCES), strict=True):
         console.print(f"  {source}\n    [bold]{target}[/bold]")
-    console.print(f"\n[bold]One of them opened up[/bold]: {OPENED}")
+    console.print(f"\n[bold]Inside one of them[/bold]: {OPENED}")
     console.print(explanation_view(translator.explain(OPENED), layer=head["layer"], head=head["head"]))
     show_scores(console, measured)
     console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")
@@ -80,9 +80,13 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
 
 def show_scores(console: Console, measured: dict[str, Any]) -> None:
     """What the report measured on the phrasebook's test part."""
+    from glassformer.evaluate.metric import by_key
+    from glassformer.tasks.translation import TranslationRecipe
+
     console.print("\n[bold]On unseen combinations[/bold] (greedy)")
-    for name, value in measured["measured"].items():
-        console.print(f"  {name:<12} {value:6.2f}")
+    metrics = by_key(TranslationRecipe.metrics)
+    for key, value in measured["measured"].items():
+        console.print(f"  {metrics[key].label:<12} {value:6.2f}")
     head = measured["alignment"]
     place = f"layer {head['layer'] + 1}, head {head['head'] + 1}"
     console.print(f"  alignment error of the best attention head ({place}): {head['test_error']:.3f}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,13 +25,16 @@ from rich.progress import (
 from rich.text import Text
 
 from glassformer.cli.stopping import same_command
+from glassformer.printable import printable
 
 if TYPE_CHECKING:  # a bar needs no torch
-    from glassformer.tasks.translation import TranslationRecipe
-    from glassformer.train.loop import Progress as Standing
-    from glassformer.train.pace import Pace
-    from glassformer.train.plan import Forecast
-    from glassformer.train.step import StepReport
+    from glassformer.evaluate.metric import Metric
+    from glassformer.training.job import Progress as Standing
+    from glassformer.training.pace import Pace
+    from glassformer.training.plan import Forecast
+    from glassformer.training.recipe import Recipe
+    from glassformer.training.step import StepReport
+    from glassformer.training.task import Task as TrainedTask
 
 
 def stderr_console() -> Console:
@@ -53,7 +57,7 @@ class StageDisplay:
 
     def on_stage(self, text: str) -> None:
         self.end_count()
-        self.console.print(f"[dim]·[/dim] {escape(text)}")
+        self.console.print(f"[dim]·[/dim] {escape(printable(text))}")
 
     def on_count(self, done: int, total: int) -> None:
         if self.counted is None:
@@ -101,7 +105,9 @@ class TrainingDisplay(StageDisplay):
         )
         self.task = self.bar.add_task("train", total=None, left="", visible=False)
         self.pace: Pace | None = None
-        self.best_by = "bleu"
+        self.best_by = "auto"
+        self.metrics: Mapping[str, Metric] = {}
+        self.predicted_by = ""
         self.smooth_loss: float | None = None
         self.smooth_rate: float | None = None
         self.tokens = 0
@@ -114,13 +120,16 @@ class TrainingDisplay(StageDisplay):
         self.bar.stop()  # only one of the two can be live
         super().begin_count(total)
 
-    def on_plan(self, recipe: TranslationRecipe, *, parameters: int, resumed_at: int, forecast: Forecast) -> None:
-        from glassformer.train.pace import Pace
+    def on_plan(
+        self, recipe: Recipe, *, parameters: int, resumed_at: int, forecast: Forecast, task: TrainedTask
+    ) -> None:
+        from glassformer.evaluate.metric import by_key
+        from glassformer.training.pace import Pace
 
         model, train = recipe.model, recipe.train
-        self.pace, self.best_by = Pace.of(train, forecast), train.best_by
-        shape = f"{model.N}+{model.N_decoder or model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
-        self.on_stage(f"Transformer with {parameters:,} parameters ({shape})")
+        self.pace, self.best_by, self.metrics = Pace.of(train, forecast), train.best_by, by_key(task.metrics)
+        self.predicted_by = task.predicted_by
+        self.on_stage(f"{model.kind} model with {parameters:,} parameters ({task.shape(recipe)})")
         where = f"going on at step {resumed_at:,} of" if resumed_at else "training"
         machine = f"{train.device}, {threads(train.threads)}"
         if (train.ranks or 1) > 1:
@@ -139,9 +148,9 @@ class TrainingDisplay(StageDisplay):
         self.tokens = progress.tokens
         self.smooth_loss = _smooth(self.smooth_loss, report.loss)
         if self.pace is not None:
-            self.pace.on_step(seconds)
+            self.pace.on_step(seconds, steps=progress.steps, budget_left=progress.left)
         self.bar.figures = self.figures(progress)
-        self.bar.update(self.task, completed=progress.step, left=self.left(progress.step))
+        self.bar.update(self.task, completed=progress.step, total=progress.steps, left=self.left(progress.step))
 
     def figures(self, progress: Standing) -> str:
         """Loss and speed of the last steps, and the best so far by what it is chosen by."""
@@ -150,12 +159,26 @@ class TrainingDisplay(StageDisplay):
         return " · ".join(part for part in parts if part)
 
     def best(self, progress: Standing) -> str:
-        from glassformer.train.pace import best_words
+        from glassformer.training.pace import best_words
 
-        return best_words(progress.best_score, progress.best_step, best_by=self.best_by)
+        return best_words(progress.best_score, progress.best_step, best_by=self.best_by, metrics=self.metrics)
+
+    def choice(self, progress: Standing) -> str:
+        """Which weights were kept, why, and how sure that is."""
+        if progress.best_score is None:
+            return "No validation gave a number, so the last weights are kept."
+        if self.best_by != "auto":
+            doubt = f" {progress.doubt[:1].upper()}{progress.doubt[1:]}." if progress.doubt else ""
+            return f"The weights of the {self.best(progress)} are kept.{doubt}"
+        if progress.best_step == 0:
+            return "Nothing better than the weights it started from was found, so these are kept."
+        kept = f"The weights of step {progress.best_step:,} are kept (validation loss {-progress.best_score:.3f})"
+        if progress.best_step != progress.leader_step:
+            return f"{kept}: within chance of those of step {progress.leader_step:,}, and later."
+        return f"{kept}." if progress.best_step == progress.step else f"{kept}; those of later steps are worse."
 
     def left(self, step: int) -> str:
-        from glassformer.train.plan import duration
+        from glassformer.training.plan import duration
 
         return "" if self.pace is None else f"about {duration(self.pace.left(step))} left"
 
@@ -165,41 +188,66 @@ class TrainingDisplay(StageDisplay):
             self.bar.update(self.task, total=record["steps"])
         line = validation_line(
             record,
+            metrics=self.metrics.values(),
+            predicted_by=self.predicted_by,
             train_loss=self.smooth_loss,
             left=self.left(record["step"]),
             width=self.console.width if self.console.is_terminal else None,
         )
         self.console.print(line)
 
-    def farewell(self, progress: Standing) -> None:
+    def farewell(self, progress: Standing, *, verb: str) -> None:
         """The last words: how it ended and what to do next."""
         if not progress.stopped:
             self.console.print(escape(f"Stopped at step {progress.step:,} and saved. Go on with:  {same_command()}"))
         elif progress.stopped != "finished before":
-            self.console.print(f"Done ({progress.stopped}); kept are the weights of the {self.best(progress)}.")
-        self.console.print(escape(f'Try:  glassformer translate {shlex.quote(self.out)} "..."'))
+            self.console.print(escape(f"Done ({progress.stopped}). {self.choice(progress)}"))
+        self.console.print(escape(f'Try:  glassformer {verb} {shlex.quote(self.out)} "..."'))
 
 
-def validation_line(record: Mapping[str, Any], *, train_loss: float | None, left: str, width: int | None = None) -> str:
-    """One line for a person. What matters least goes first where a terminal is too narrow for all of it."""
-    from glassformer.train.plan import duration
+CHOICES = {"best": "best so far", "as good": "as good", "worse": ""}  # what is said of a validation
+
+
+def validation_line(
+    record: Mapping[str, Any],
+    *,
+    metrics: Iterable[Metric],
+    predicted_by: str = "",
+    train_loss: float | None,
+    left: str,
+    width: int | None = None,
+) -> str:
+    """One line for a person, with the `metrics` that the record has. What matters least is left out first where a
+    terminal is too narrow for all of it."""
+    from glassformer.training.plan import duration
+
+    known = [one for one in metrics if one.key != "loss" and f"valid_{one.key}" in record]
+    measured = {one.key: f"{one.label} {one.shown(record[f'valid_{one.key}']):>{digits_of(one)}}" for one in known}
+    first, *others = measured or [""]
+    if first:
+        value = known[0].shown(record[f"valid_{first}"])
+        measured[first] = f"{predicted_by} {known[0].label} {value}".strip()
 
     shown = {
         "step": f"step {record['step']:>6,}",
         "epoch": f"epoch {record['epoch'] + 1:>2}",
         "train": "" if train_loss is None else f"loss {train_loss:.3f}",
         "valid": f"valid loss {record['valid_loss']:.3f}",
-        "bleu": f"BLEU {record['valid_bleu']:5.1f}",
-        "chrf": f"chrF {record['valid_chrf']:5.1f}",
+        **measured,
         "time": f"after {duration(record['elapsed_seconds'])}",
         "left": left,
     }
-    star = "best so far" if record["best"] else ""
-    for least in ("epoch", "chrf", "train", "time"):
+    star = CHOICES[record["choice"]] if record["step"] else "before training"
+    for least in ("epoch", *reversed(others), "train", "time", "left"):
         if width is not None and len("  ".join(["", *shown.values(), star])) > width:
             shown.pop(least)
     line = "  ".join(["", *(text for text in shown.values() if text)])
     return f"{line}  [bold green]{star}[/bold green]" if star else line
+
+
+def digits_of(metric: Metric) -> int:
+    """The characters of its largest value, so that lines below each other are in columns."""
+    return 0 if metric.scale.high is None else len(metric.shown(metric.scale.high))
 
 
 def threads(count: int | None) -> str:
@@ -217,28 +265,84 @@ class SpeedColumn(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
-def counting(what: str) -> Progress:
+FIRST_LINE, NEXT_LINE = 2.0, 60.0  # seconds until a log hears of a long task, and between two lines
+
+
+class LoggedProgress(Progress):
+    """A bar on a terminal. In a log, a plain line after some seconds and then every minute."""
+
+    def __init__(self, *columns: ProgressColumn, what: str, unit: str, scale: int = 1, console: Console) -> None:
+        super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self.what, self.unit, self.scale = what.strip(), unit, scale
+        self.started, self.next_line = 0.0, 0.0
+
+    def add_task(self, *given: Any, **named: Any) -> TaskID:
+        self.started = time.monotonic()
+        self.next_line = self.started + FIRST_LINE
+        return super().add_task(*given, **named)
+
+    def update(self, task_id: TaskID, **changed: Any) -> None:
+        super().update(task_id, **changed)
+        self.tell(task_id)
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        super().advance(task_id, advance)
+        self.tell(task_id)
+
+    def tell(self, task_id: TaskID) -> None:
+        now = time.monotonic()
+        if not self.disable or now < self.next_line:
+            return
+        self.next_line = now + NEXT_LINE
+        task = next(one for one in self.tasks if one.id == task_id)
+        done, total = task.completed, task.total
+        if not total or done >= total:
+            return
+        seconds = (now - self.started) * (total - done) / done if done else None
+        left = "" if seconds is None else f", about {seconds:,.0f} s left"
+        counts = f"{done / self.scale:,.0f} of {total / self.scale:,.0f} {self.unit}".rstrip()
+        self.console.print(escape(f"{self.what}: {counts}{left}" if self.what else f"  {counts}{left}"))
+
+
+def counting(what: str) -> LoggedProgress:
     """A bar for a known number of things, with rate and time left."""
-    console = stderr_console()
-    return Progress(
+    return LoggedProgress(
         TextColumn(what),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         SpeedColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
+        what=what,
+        unit="",
+        console=stderr_console(),
     )
 
 
 @contextmanager
 def reading(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar for files that are read: hears (bytes read, bytes in all), shows rate and time left."""
-    console = stderr_console()
     columns = (TextColumn(what), BarColumn(bar_width=24), DownloadColumn(), TransferSpeedColumn())
     left = (TimeRemainingColumn(), TextColumn("left"))
-    with Progress(*columns, *left, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with LoggedProgress(*columns, *left, what=what, unit="kB", scale=1000, console=stderr_console()) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def patient_bar(what: str, total: int, *, seconds: float = 2.0) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, once the work takes longer than that."""
+    bar, began, done = counting(what), time.monotonic(), 0
+    task = bar.add_task("", total=total)
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if not bar.live.is_started and time.monotonic() - began > seconds:
+            bar.start()
+        bar.update(task, completed=done)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer import limits
+from glassformer.cli.evaluating import Device, Json, load_noting
 from glassformer.cli.outputs import check_new_file
-from glassformer.cli.running import Device, Json
 from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ EMBED_EXAMPLES = """
   glassformer embed models/minilm sentences.txt --similar questions.txt --top 3 --json
 
   glassformer embed models/gpt2 --text "To be or not to be" --pooling last --json
-      [dim]a decoder's hidden states serve too: the mean of its tokens, or the last, which has seen all others[/dim]
+      [dim]decoders work too: the mean of all tokens, or the last token, which has seen all others[/dim]
 """
 FILL_EXAMPLES = """
 [bold]Examples[/bold]
@@ -45,7 +46,7 @@ FILL_EXAMPLES = """
       [dim]RoBERTa writes <mask>; either spelling is understood[/dim]
 
   glassformer fill models/bert "The [MASK] barked at the [MASK]." --top 3
-      [dim]each gap is filled while the others are open: the best of each need not fit together[/dim]
+      [dim]each gap is filled while the others are still masked: the best words may not fit together[/dim]
 
   glassformer fill models/bert "He deposited money at the [MASK]." --json | jq .gaps
 """
@@ -53,19 +54,22 @@ CONTEXT_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer context models/minilm "money bank grows" "river bank flows" --word bank
-      [dim]static: a row of the embedding table, the same in both, so the cosine is 1; then every block mixes in what
-      stands around the word, and the two part[/dim]
+      [dim]static: a row of the embedding table, the same in both, so the cosine is 1; then every block mixes in the
+      words around it, and the two vectors move apart[/dim]
 
   glassformer context models/minilm "He sat on the bank of the river." "The bank raised its rates." \\
       "She opened an account at the bank." --word bank
-      [dim]columns are pairs of sentences: here 2-3, the same meaning, should stay nearest[/dim]
+      [dim]columns are pairs of sentences: here 2-3, with the same meaning, should stay closest[/dim]
 
   glassformer context models/gpt2 "I saw her duck." "The duck swam away." --word duck --json
 """
-FEW = 4  # sentences whose pairs fit side by side
+FEW = 4  # the most sentences whose pairs fit side by side
 
 Model = Annotated[
-    str, typer.Argument(help="A folder that `glassformer import` wrote, or one of Hugging Face.", metavar="MODEL")
+    str,
+    typer.Argument(
+        help="A model folder, glassformer's or Hugging Face's. For a translator, its encoder.", metavar="MODEL"
+    ),
 ]
 
 
@@ -77,11 +81,8 @@ def add_to(app: typer.Typer) -> None:
 
 def encoder_of(model: str, device: str) -> TextEncoder:
     from glassformer.tasks.embedding import TextEncoder
-    from glassformer.tasks.pretrained import load_pretrained
-    from glassformer.train.machine import keep_freed_memory
 
-    keep_freed_memory()
-    return TextEncoder(load_pretrained(model, device=device))
+    return load_noting(model, TextEncoder, device)
 
 
 # embed
@@ -90,7 +91,7 @@ def encoder_of(model: str, device: str) -> TextEncoder:
 def embed(
     model: Model,
     source: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="One text a line. - or nothing: lines of stdin.")
+        str | None, typer.Argument(metavar="FILE", help="One text per line. Default, or -: the lines of stdin.")
     ] = None,
     text: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text instead of a file. Repeatable.")
@@ -98,19 +99,20 @@ def embed(
     out: Annotated[Path | None, typer.Option(help="A new file for the vectors: .npy or .jsonl.")] = None,
     similar: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT|FILE", help="Instead: the lines nearest to this text, or to each of a file."),
+        typer.Option(metavar="TEXT|FILE", help="Show the lines most similar to this text, or to each line of a file."),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Of --similar: how many lines.")] = 5,
+    top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="How many lines --similar shows.")] = 5,
     pooling: Annotated[
         str | None, typer.Option(help="mean, cls (first token), max or last. Default: the model's own, or mean.")
     ] = None,
     normalise: Annotated[
-        bool | None, typer.Option("--normalise/--as-is", help="Vectors of length 1 or not. Default: the model's own.")
+        bool | None,
+        typer.Option("--normalise/--as-is", help="Scale vectors to length 1, or not. Default: the model's own."),
     ] = None,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Turn texts into vectors, or find the texts that mean nearly the same."""
+    """Turn texts into vectors, or find the texts with the most similar meaning."""
     check_embed(source, text, out, similar, as_json=json_)
     texts = text or lines_from(source)
     encoder = encoder_of(model, device)
@@ -129,7 +131,7 @@ def embed(
 def check_embed(
     source: str | None, text: list[str] | None, out: Path | None, similar: list[str] | None, *, as_json: bool
 ) -> None:
-    """All that can be wrong before anything is read."""
+    """Refuses options that do not fit together, before anything is read."""
     if source is not None and text:
         raise SettingsError(f"Got the file {source} and --text; give one of them.")
     if similar is not None:
@@ -140,7 +142,7 @@ def check_embed(
         raise SettingsError("Say where the vectors go: --out vectors.npy (or .jsonl), or --json for stdout.")
     if out is not None:
         if out.suffix not in (".npy", ".jsonl"):
-            raise SettingsError(f"--out {out}: the name must end in .npy or .jsonl, which says what is written.")
+            raise SettingsError(f"--out {out}: the name must end in .npy or .jsonl, which decides the format.")
         check_new_file(out)
 
 
@@ -169,17 +171,21 @@ def embedded(encoder: TextEncoder, texts: Sequence[str], *, pooling: str | None,
         task, cut = bar.add_task("", total=len(texts)), list[int]()
         advance = lambda count: bar.advance(task, count)  # noqa: E731
         found = encoder.embed(texts, pooling=pooling, normalise=normalise, progress=advance, cut=cut)
-    if cut:
-        typer.echo(
-            f"Note: {len(cut):,} of {len(texts):,} texts are longer than the {encoder.max_length:,} tokens that this "
-            f"model reads; only their beginnings count. The first is text {cut[0] + 1:,}.",
-            err=True,
-        )
+    note_cut(cut, len(texts), encoder)
     return found
 
 
+def note_cut(cut: Sequence[int], total: int, encoder: TextEncoder) -> None:
+    if cut:
+        typer.echo(
+            f"Note: {len(cut):,} of {total:,} texts are longer than the {encoder.max_length:,} tokens that this "
+            f"model reads; only their beginnings are used. The first is text {cut[0] + 1:,}.",
+            err=True,
+        )
+
+
 def vector_lines(texts: Sequence[str], vectors: Vectors) -> Iterator[str]:
-    """JSON lines; 9 digits tell every number of 4 bytes from its neighbours."""
+    """JSON lines; 9 digits distinguish all numbers of 4 bytes."""
     for text, vector in zip(texts, vectors, strict=True):
         numbers = [float(f"{number:.9g}") for number in vector]
         yield json.dumps({"text": text, "vector": numbers}, ensure_ascii=False)
@@ -217,12 +223,12 @@ def match_fields(match: Match) -> dict[str, Any]:
 
 def fill(
     model: Model,
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts with [MASK] where a word is wanted.")],
-    top: Annotated[int, typer.Option(min=1, help="How many words for each gap.")] = 5,
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts with [MASK] for each missing word.")],
+    top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="How many words for each gap.")] = 5,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Fill in masked words, with how likely each is (BERT, RoBERTa, RoFormer)."""
+    """Fill in masked words and show their probabilities (BERT, RoBERTa, RoFormer)."""
     encoder = encoder_of(model, device)
     for text in texts:
         found = encoder.fill(text, top=top)
@@ -242,12 +248,14 @@ def fill(
 
 def context(
     model: Model,
-    sentences: Annotated[list[str], typer.Argument(metavar="SENTENCE SENTENCE...", help="Two or more with the word.")],
-    word: Annotated[str, typer.Option(help="The word to follow; of several in a sentence the first is taken.")],
+    sentences: Annotated[
+        list[str], typer.Argument(metavar="SENTENCE SENTENCE...", help="Two or more sentences that contain the word.")
+    ],
+    word: Annotated[str, typer.Option(help="The word to follow: its first occurrence in each sentence.")],
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """See how a word's vector takes up its context, layer by layer, and how far sentences drive it apart."""
+    """Show how the vector of a word changes with its context, layer by layer."""
     from glassformer.tasks.context import context as followed
 
     found = followed(encoder_of(model, device), sentences, word)
@@ -284,7 +292,7 @@ def layers_view(found: Context) -> Table:
 
 
 def matrix_view(found: Context) -> Table:
-    """Every sentence with every other at the last layer, where they are too many for columns of pairs."""
+    """Every sentence against every other at the last layer, if there are too many for columns of pairs."""
     from rich.table import Table
 
     table = Table(box=None)

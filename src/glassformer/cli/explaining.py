@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.running import Beam, Json, load_noting
+from glassformer import limits
+from glassformer.cli.evaluating import Beam, Json, load_noting
 from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from glassformer.explain.beam_tree import BeamTree
-    from glassformer.hub.huggingface.pretrained import Pretrained
-    from glassformer.tasks.translation import Translator
+    from glassformer.explain.explanation import Explanation
+    from glassformer.tasks.model import LoadedModel
 
 EXPLAIN_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer explain runs/en-de "I ate an apple."
+      [dim]any model: tokens, vectors, what each block does, attention, predictions[/dim]
 
-  glassformer explain runs/en-de "I ate an apple." --layer 2 --head 1
+  glassformer explain runs/en-de "I ate an apple." --attention encoder --layer 2 --head 1
+
+  glassformer explain runs/en-de "I ate an apple." --attention all
+      [dim]self-attention of encoder and decoder, and cross-attention[/dim]
 
   glassformer explain runs/en-de "I ate an apple." --tree
-      [dim]all beginnings that the beam search has followed, also those it gave up[/dim]
+      [dim]every hypothesis that the beam search followed, including those it dropped[/dim]
 
   glassformer explain models/bert "Paris is the [MASK] of France." --layer 3
-      [dim]any model of the family: tokens, vectors, blocks, attention, what is predicted[/dim]
-
-  glassformer explain models/t5 "translate English to German: I ate an apple." --attention encoder
 
   glassformer explain models/vit photo.jpg
-      [dim]models that see are given an image[/dim]
+      [dim]an image file for models that read images[/dim]
 
   glassformer explain runs/en-de "I ate an apple." --json | jq .steps
 """
@@ -49,98 +50,77 @@ def explain(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A run folder, or a model folder: glassformer's or Hugging Face's.")
     ],
-    text: Annotated[str, typer.Argument(help="A text; for models that see, an image file.")],
+    text: Annotated[str, typer.Argument(help="A text, or an image file for models that read images.")],
     beam: Beam = None,
     attention: Annotated[
-        str | None, typer.Option(help="Of models with several: encoder, decoder or cross. Default: cross.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which attention to show: encoder, decoder, cross or all; self for models with one stack. Default: "
+            "cross or self.",
+        ),
     ] = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="Show this layer's attention ...")] = None,
-    head: Annotated[int | None, typer.Option(min=1, help="... of this head. Neither: what tells most.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many candidates to show in each place.")] = 5,
+    layer: Annotated[int | None, typer.Option(min=1, max=limits.BLOCKS, help="Show this layer's attention.")] = None,
+    head: Annotated[
+        int | None,
+        typer.Option(min=1, max=limits.HEADS, help="Show this head's attention. Default: the most informative head."),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(min=1, max=limits.TOKENS, help="How many candidates to show at each position.")
+    ] = 5,
     tree: Annotated[
-        bool, typer.Option("--tree", help="Instead, of a translator: the tree of its beam search.")
+        bool,
+        typer.Option("--tree", help="Show the tree of a translator's beam search instead; a beam of 1 is widened."),
     ] = False,
     json_: Json = False,
 ) -> None:
-    """See inside: tokens, vectors, what each block does, attention, and the candidates at each step."""
-    place = (None if layer is None else layer - 1, None if head is None else head - 1)
-    if is_translator(Path(model)):
-        if attention not in (None, "cross"):
-            raise SettingsError(
-                f"--attention {attention}: of a translator the cross-attention is shown; --json has all."
-            )
-        explain_translation(load_noting(model), text, beam=beam, place=place, top=top, tree=tree, as_json=json_)
-        return
+    """See inside a model: tokens, vectors, what each block does, attention, and the candidates at each step."""
+    loaded: LoadedModel = load_noting(model)
     if tree:
-        raise SettingsError("--tree is of a translator's beam search: leave it out for other models.")
-
-    from glassformer.tasks.pretrained import load_pretrained
-
-    explain_any(load_pretrained(model), text, beam=beam, attention=attention, place=place, top=top, as_json=json_)
-
-
-def is_translator(folder: Path) -> bool:
-    """Also a folder that is not there: what is told then is about runs."""
-    from glassformer.tasks.pretrained import holds_translator
-
-    return not folder.exists() or holds_translator(folder)
-
-
-def explain_translation(
-    translator: Translator,
-    text: str,
-    *,
-    beam: int | None,
-    place: tuple[int | None, int | None],
-    top: int,
-    tree: bool,
-    as_json: bool,
-) -> None:
-    if tree:
-        show_tree(translator.beam_tree(text, beam=beam), as_json=as_json)
-        return
-    explanation = translator.explain(text, beam=beam, top=top)
-    if as_json:
-        typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False))
+        show_tree(loaded, text, beam=beam, as_json=json_)
         return
 
-    from glassformer.explain.terminal import explanation_view
+    from glassformer.explain.view import explanation_view
 
-    show(explanation_view(explanation, layer=place[0], head=place[1]))
+    found = explained(loaded, text, beam=beam, top=top)
+    place = {"layer": None if layer is None else layer - 1, "head": None if head is None else head - 1}
+    view = explanation_view(
+        found, attention=attention, **place
+    )  # with --json too: it raises an error for a layer or head that does not exist
+    output(view, found.to_dict, as_json=json_)
 
 
-def explain_any(
-    pretrained: Pretrained,
-    text: str,
-    *,
-    beam: int | None,
-    attention: str | None,
-    place: tuple[int | None, int | None],
-    top: int,
-    as_json: bool,
-) -> None:
-    from glassformer.explain.passage_view import passage_view
+def explained(model: LoadedModel, text: str, *, beam: int | None, top: int) -> Explanation:
+    """The explanation of a text or image by any kind of model."""
     from glassformer.tasks import explaining
+    from glassformer.tasks.translation.translator import Translator
 
-    passage = explaining.explain(pretrained, text, top=top, asked=replace(explaining.ANSWER, beam=beam or 1))
-    view = passage_view(passage, attention=attention, layer=place[0], head=place[1])  # refuses what is not there
-    if as_json:
-        typer.echo(json.dumps(passage.to_dict(), ensure_ascii=False))
-    else:
-        show(view)
+    if isinstance(model, Translator):
+        return model.explain(text, beam=beam, top=top)
+    return explaining.explain(model.bundle, text, top=top, options=replace(explaining.ANSWER, beam=beam or 1))
 
 
-def show_tree(tree: BeamTree, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(tree.to_dict(), ensure_ascii=False))
-        return
+def show_tree(model: LoadedModel, text: str, *, beam: int | None, as_json: bool) -> None:
+    from glassformer.tasks.translation.translator import Translator
+
+    if not isinstance(model, Translator):
+        raise SettingsError(
+            "--tree shows a translator's beam search, and this model is not a translator: leave it out."
+        )
 
     from glassformer.explain.beam_tree import tree_view
 
-    show(tree_view(tree))
+    tree = model.beam_tree(text, beam=beam)
+    if tree.widened:
+        typer.echo(f"Note: a beam of 1 has no branches; the tree is of a beam of {tree.beam}.", err=True)
+    output(tree_view(tree), tree.to_dict, as_json=as_json)
 
 
-def show(view: RenderableType) -> None:
+def output(view: RenderableType, to_dict: Callable[[], dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(to_dict(), ensure_ascii=False))
+        return
+
     from rich.console import Console
 
     Console().print(view)

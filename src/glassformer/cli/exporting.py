@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.running import Device, Json, Run, evaluation_set, load_noting
+from glassformer.cli.evaluating import Device, Json, Run, evaluation_set, load_translator
 from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SCORE_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer score runs/en-de test.en test.de
-      [dim]one score a line: the mean log-probability of a token, 0 is certain[/dim]
+      [dim]one score per line: the mean log-probability of its tokens; 0 is certain[/dim]
 
   glassformer score runs/en-de pairs.tsv --json | jq .log_probs
 """
@@ -45,27 +45,29 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     run: Annotated[str, typer.Argument(help="A run folder, or a folder made by `glassformer import`.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="A new folder for what is exported.")],
+    out: Annotated[Path, typer.Option(help="A new folder for the exported model.")],
     to: Annotated[str, typer.Option(help="ctranslate2 (translators) or huggingface.")] = "ctranslate2",
     sample: Annotated[
-        Path | None, typer.Option(help="Of ctranslate2: a text file, one sentence a line, that both translate.")
+        Path | None, typer.Option(help="A text file, one sentence per line, to compare CTranslate2 with the run on.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Export a model for other programs, after checking that it does the same there."""
+    """Export a model for other programs, after checking that it computes the same there."""
     if to not in ENGINES:
         raise SettingsError(f"--to {to}: not an engine that can be exported to. Allowed: {', '.join(ENGINES)}.")
 
     if to == "huggingface":
         if sample is not None:
-            raise SettingsError("--sample is for --to ctranslate2: here numbers are compared, not sentences.")
+            raise SettingsError(
+                "--sample is for --to ctranslate2: the check of --to huggingface compares numbers, not sentences."
+            )
         to_huggingface(run, out, as_json=json_)
         return
 
     from glassformer.data.readers.texts import texts_of
     from glassformer.tasks.translation.exporting import COMPARED, export_translator
 
-    translator = load_noting(run)
+    translator = load_translator(run)
     typer.echo("Translating sentences with both engines, to compare them ...", err=True)
     found = export_translator(translator, out, sample=None if sample is None else list(texts_of(sample)))
     if json_:
@@ -73,7 +75,7 @@ def export(
         return
     typer.echo(f"Exported to {out}. Both engines translated {found.sentences} sentences:")
     typer.echo(
-        f"  the same translation     {found.same_greedy} of {found.sentences} greedy, {found.same} with a beam of 5"
+        f"  same translation         {found.same_greedy} of {found.sentences} greedy, {found.same} with a beam of 5"
     )
     typer.echo(f"  BLEU against each other  {found.bleu:.2f}   (beam 5)")
     typer.echo(f"  scores differ by at most {found.largest_difference:.1e}   (of the same translation)")
@@ -82,18 +84,18 @@ def export(
 
 def to_huggingface(run: str, out: Path, *, as_json: bool) -> None:
     from glassformer.tasks.exporting import COMPARED, export_to_huggingface
-    from glassformer.tasks.pretrained import load_pretrained
+    from glassformer.tasks.loading import load_bundle
 
-    found = export_to_huggingface(load_pretrained(run), out)
+    found = export_to_huggingface(load_bundle(run), out)
     if as_json:
         typer.echo(json.dumps({"out": str(out), "compared": [asdict(one) for one in found]}))
         return
-    typer.echo(f"Exported to {out}. The same inputs were computed in other ways, to compare:")
+    typer.echo(f"Exported to {out}. Outputs for the same inputs, compared with other engines:")
     for one in found:
         differ = f"differ by at most {one.largest_difference:.1e} (allowed: {one.allowed:.1e})"
         typer.echo(f"  {one.engine:<30} {one.numbers:,} numbers {differ}")
     if len(found) == 1:
-        typer.echo("  transformers                   is not installed, so it was not asked")
+        typer.echo("  transformers                   is not installed, so it was not compared")
     typer.echo(f"More in {out / COMPARED}.")
 
 
@@ -103,10 +105,10 @@ def score(
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """How likely a run finds translations that are given, sentence by sentence."""
+    """Score given translations with a run, sentence by sentence."""
     from glassformer.tasks.translation.scoring import score as score_given
 
-    translator = load_noting(run, device)
+    translator = load_translator(run, device)
     sources, translations = given_pairs(files, translator)
 
     from glassformer.cli.display import counting
@@ -126,7 +128,7 @@ def score(
 
 
 def given_pairs(files: list[str], translator: Translator) -> tuple[list[str], list[str]]:
-    """Sources and translations. Of two text files every line, blank ones too: scores stand where their lines do."""
+    """Sources and translations. Blank lines of two text files count too, so that line n of the output is for line n."""
     if len(files) != 2:
         held = evaluation_set(files, None, translator.recipe.data)
         return held.sources, [options[0] for options in held.references]

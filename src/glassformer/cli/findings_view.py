@@ -1,4 +1,4 @@
-"""What doctor and clean tell on a terminal."""
+"""The output of `doctor` and `clean` on a terminal."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from rich.table import Table
 
 from glassformer.data.checks.blocks import SIDES
 from glassformer.data.checks.filters import FILTERS
-from glassformer.data.checks.findings import DROP, NOTE, STOP, Example, Finding, Findings
-from glassformer.data.checks.printable import printable, shortened
+from glassformer.data.checks.findings import Findings
+from glassformer.data.checks.held_texts import HeldTexts
+from glassformer.data.checks.label_findings import LabelFindings
+from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
+from glassformer.data.checks.text_findings import TextFindings
+from glassformer.printable import printable, shortened
 
 SHOWN_EXAMPLES = 3
+SHOWN_LABELS = 20
 HEADINGS = {
-    STOP: "[bold red]To mend before training[/bold red]",
+    STOP: "[bold red]To fix before training[/bold red]",
     DROP: "[bold yellow]Pairs better left out[/bold yellow]",
     NOTE: "[bold]Worth knowing[/bold]",
 }
+UNIT_HEADINGS = HEADINGS | {DROP: "[bold yellow]Left out of training[/bold yellow]"}
 
 
 def findings_console() -> Console:
@@ -26,26 +32,100 @@ def findings_console() -> Console:
 
 
 def show_findings(findings: Findings, console: Console) -> None:
-    """The head, what was found with the most serious first, and what each filter would drop."""
+    """Counts, findings with the most serious first, and what each filter would drop."""
     for line in head_lines(findings):
         console.print(line)
-    found = findings.ordered()
-    if not found:
-        console.print("Nothing to report: every unit is a pair that can be used, and no filter would drop one.")
+    if not findings.ordered():
+        console.print("Nothing to report: every unit is a usable pair, and no filter would drop one.")
         return
-    for severity, heading in HEADINGS.items():
-        chosen = [finding for finding in found if finding.severity == severity]
-        if chosen:
-            console.print(f"\n{heading}")
-        for finding in chosen:
-            for line in finding_lines(finding, findings.units):
-                console.print(line)
+    show_sorted(findings, console, HEADINGS)
     if findings.examined:
         console.print()
         console.print(filter_table(findings))
         silent = [name for name in FILTERS if name not in findings.hits and (name != "overlap" or findings.held)]
         if silent:
             console.print(f"Nothing for {', '.join(silent)}.")
+
+
+def show_sorted(findings: Tally, console: Console, headings: dict[str, str]) -> None:
+    """Every finding with some examples, the most serious first."""
+    found = findings.ordered()
+    for severity, heading in headings.items():
+        chosen = [finding for finding in found if finding.severity == severity]
+        if chosen:
+            console.print(f"\n{heading}")
+        for finding in chosen:
+            for line in finding_lines(finding, findings.units):
+                console.print(line)
+
+
+def show_text_findings(findings: TextFindings, console: Console) -> None:
+    """Counts and findings of texts for a language model."""
+    files = f"{findings.files:,} file{'s' * (findings.files != 1)}"
+    console.print(
+        f"[bold]{findings.characters:,} characters[/bold], {findings.words:,} words in {findings.used:,} "
+        f"{findings.unit}s of {files}{unusable(findings)}"
+    )
+    for part in findings.held:
+        console.print(held_line(part))
+    if findings.skipped_files:
+        names = ", ".join(findings.skipped_files[:SHOWN_EXAMPLES])
+        more = ", ..." if len(findings.skipped_files) > SHOWN_EXAMPLES else ""
+        console.print(
+            f"  {len(findings.skipped_files):,} files do not look like texts by their names: {names}{more}",
+            markup=False,
+        )
+    show_rest(findings, console)
+
+
+def show_label_findings(findings: LabelFindings, console: Console) -> None:
+    """Counts, the balance of the labels, and findings of labelled examples."""
+    labels = findings.balance()
+    console.print(
+        f"[bold]{findings.used:,} examples[/bold] with {len(labels):,} label{'s' * (len(labels) != 1)}, "
+        f"{findings.words:,} words{unusable(findings)}"
+    )
+    for part in findings.held:
+        console.print(held_line(part))
+    console.print()
+    console.print(label_table(labels))
+    if len(labels) == 1:
+        console.print("A classifier needs two labels or more.")
+    show_rest(findings, console)
+
+
+def show_rest(findings: Tally, console: Console) -> None:
+    if findings.ordered():
+        show_sorted(findings, console, UNIT_HEADINGS)
+    else:
+        console.print("Nothing to report: every unit is usable.")
+    if any(finding.kind == "encoding" for finding in findings.stops):
+        console.print(f"\n{ICONV}", markup=False)
+
+
+def unusable(findings: Tally) -> str:
+    dropped = findings.units - findings.used
+    return f"; {dropped:,} of {findings.units:,} units are left out" if dropped else ""
+
+
+def held_line(part: HeldTexts) -> str:
+    return f"  {part.name}: {part.examples:,} texts, of which {part.in_train:,} are also in the training data"
+
+
+def label_table(labels: dict[str, int]) -> Table:
+    """How many examples each label has, the most frequent first."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("label")
+    table.add_column("examples", justify="right")
+    table.add_column("share", justify="right")
+    total = sum(labels.values())
+    ordered = sorted(labels, key=lambda label: -labels[label])
+    for label in ordered[:SHOWN_LABELS]:
+        table.add_row(escape(shortened(printable(label), width=40)), f"{labels[label]:,}", share(labels[label], total))
+    if rest := ordered[SHOWN_LABELS:]:
+        count = sum(labels[label] for label in rest)
+        table.add_row(f"[dim]{len(rest):,} more labels[/dim]", f"{count:,}", share(count, total))
+    return table
 
 
 def head_lines(findings: Findings) -> Iterator[str]:
@@ -55,19 +135,19 @@ def head_lines(findings: Findings) -> Iterator[str]:
     for side, name in enumerate(SIDES):
         lengths = findings.lengths[side]
         known = (findings.languages[side] or "", " and ".join(sorted(findings.profile.scripts[side])))
-        told = ", ".join(escape(part) for part in known if part)
-        yield f"  {name}  {lengths.total_characters:,} characters, {lengths.total_words:,} words  [dim]{told}[/dim]"
+        language = ", ".join(escape(part) for part in known if part)
+        yield f"  {name}  {lengths.total_characters:,} characters, {lengths.total_words:,} words  [dim]{language}[/dim]"
     if findings.repeated_sources:
-        yield f"  {findings.repeated_sources:,} sources stood before with another target"
+        yield f"  {findings.repeated_sources:,} sources were seen before with another target"
     for part in findings.held:
         yield (
-            f"  {part.name}: {part.pairs:,} pairs, of which {part.sources_in_train:,} have a source that also stands "
-            f"here, {part.pairs_in_train:,} with the same target"
+            f"  {part.name}: {part.pairs:,} pairs, of which {part.sources_in_train:,} have a source that is also in "
+            f"the training data, {part.pairs_in_train:,} with the same target"
         )
 
 
 def finding_lines(finding: Finding, units: int) -> Iterator[str]:
-    part = "" if finding.kind == "slip" else f" ({share(finding.count, units)})"  # one slip spoils many lines
+    part = "" if finding.kind == "slip" else f" ({share(finding.count, units)})"  # one slip affects many lines
     yield f"  [bold]{escape(finding.kind)}[/bold]  {finding.count:,}{part}  {finding.help}"
     for example in finding.examples[:SHOWN_EXAMPLES]:
         yield from example_lines(example)
@@ -75,13 +155,13 @@ def finding_lines(finding: Finding, units: int) -> Iterator[str]:
 
 def example_lines(example: Example) -> Iterator[str]:
     yield f"    [dim]{escape(printable(str(example.problem)))}[/dim]"
-    for text in (example.source, example.target):
+    for text in example.texts:
         if text:
             yield f"      {escape(shortened(printable(text), width=100))}"
 
 
 def filter_table(findings: Findings) -> Table:
-    """What every filter would drop by itself, and what all recommended ones would leave."""
+    """What each filter alone would drop, and how many pairs all recommended ones together would leave."""
     table = Table(title="What each filter would drop", title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.add_column("filter")
     table.add_column("alone", justify="right")
@@ -105,13 +185,13 @@ def show_cleaning(findings: Findings, console: Console) -> None:
             f"  {count:,} ({share(count, findings.units)}) dropped: [bold]{escape(reason)}[/bold], {known.help}"
         )
     for slip in findings.found_slips[:3]:
-        console.print(f"[bold red]CAREFUL[/bold red], the files go out of step: {escape(str(slip))}. Use --realign")
+        console.print(f"[bold red]CAREFUL[/bold red], the files are out of step: {escape(str(slip))}. Use --realign")
     if findings.flattened:
-        console.print(f"  {findings.flattened:,} kept with a space for each line break or tab inside")
+        console.print(f"  {findings.flattened:,} kept, with a space in place of each line break or tab")
 
 
 def share(count: int, total: int) -> str:
-    """A part in percent, never rounded to all or nothing."""
+    """A share in percent, never rounded to 0% or 100%."""
     part = 100 * count / total if total else 0.0
     if count in (0, total):
         return f"{part:.0f}%"

@@ -4,42 +4,40 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.running import Device, Json
+from glassformer import limits
+from glassformer.cli.evaluating import Device, Json, load_noting
 from glassformer.cli.translating import sentence_chunks
 from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
-    from glassformer.tasks.generation import Asked, Continuation, LanguageModel
+    from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
 
 GENERATE_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer generate models/stories "Once upon a time"
-      [dim]goes on with the likeliest word each time, and shows it as it comes[/dim]
+      [dim]greedy: always the most likely next token, shown as it is generated[/dim]
 
   glassformer generate models/stories "Once upon a time" --temperature 0.8 --seed 3
-      [dim]by lot; the same seed tells the same story again[/dim]
+      [dim]sampled; the same seed gives the same story again[/dim]
 
   glassformer generate models/stories "The cat" --samples 5 --top-p 0.9 --max-new 30
-      [dim]five beginnings; only the likeliest words that together have 90% are drawn from[/dim]
+      [dim]five continuations, sampled from the most likely tokens that together have 90% probability[/dim]
 
   glassformer generate models/stories "Lily said:" --stop "." --no-repeat-ngram 3
-      [dim]ends before the first full stop; no three tokens in a row twice[/dim]
+      [dim]ends before the first full stop; no sequence of three tokens occurs twice[/dim]
 
   cat prompts.txt | glassformer generate models/stories --json | jq .text
-      [dim]a prompt a line, a line for each of them[/dim]
+      [dim]one prompt per line in, one JSON object per line out[/dim]
 
   glassformer generate models/t5 "summarize: ..." --beam 4
-      [dim]encoder-decoders answer instead of going on[/dim]
+      [dim]encoder-decoders write an answer instead of a continuation[/dim]
 """
 
 
@@ -48,41 +46,60 @@ def add_to(app: typer.Typer) -> None:
 
 
 def generate(
-    model: Annotated[
-        str, typer.Argument(help="A folder: of `glassformer import`, or of Hugging Face.", metavar="MODEL")
-    ],
-    prompts: Annotated[list[str] | None, typer.Argument(help="Prompts. None: lines of --input, or of stdin.")] = None,
-    input_: Annotated[Path | None, typer.Option("--input", "-i", help="A text file, one prompt a line.")] = None,
-    max_new: Annotated[int, typer.Option(min=0, help="At most so many new tokens.")] = 128,
+    model: Annotated[str, typer.Argument(help="A model folder: glassformer's or Hugging Face's.", metavar="MODEL")],
+    prompts: Annotated[
+        list[str] | None, typer.Argument(help="Prompts. Default: the lines of --input or stdin.")
+    ] = None,
+    input_: Annotated[Path | None, typer.Option("--input", "-i", help="A text file, one prompt per line.")] = None,
+    max_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="The most new tokens.")] = 128,
     stream: Annotated[
-        bool | None, typer.Option("--stream/--no-stream", help="Show words as they come. Default: on a terminal.")
+        bool | None, typer.Option("--stream/--no-stream", help="Show text as it is generated. Default: on a terminal.")
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0.0, max=100, help="Draw by lot: below 1 likelier words more; 0 draws none.")
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=limits.TEMPERATURE,
+            help="Sample at this temperature: below 1 favours likely words; 0 does not sample.",
+        ),
     ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Draw from the k likeliest tokens.")] = None,
+    top_k: Annotated[
+        int | None, typer.Option(min=1, max=limits.TOKENS, help="Sample from the k most likely tokens.")
+    ] = None,
     top_p: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Draw from the likeliest tokens of this share.")
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Sample from the most likely tokens with this total probability."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draw other ones. Default 0.")] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Draw so many texts for each prompt.")] = None,
-    beam: Annotated[int, typer.Option(min=1, help="Search with so many hypotheses; 1 is greedy.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, max=limits.SEED, help="Seed of the samples. Default 0.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, max=limits.HYPOTHESES, help="How many texts to sample for each prompt.")
+    ] = None,
+    beam: Annotated[
+        int, typer.Option(min=1, max=limits.HYPOTHESES, help="Beam width: hypotheses kept by the search; 1 is greedy.")
+    ] = 1,
     stop: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="End before this text. \\n is a new line. Repeatable.")
     ] = None,
-    ban: Annotated[list[str] | None, typer.Option(metavar="WORDS", help="May not be said. Repeatable.")] = None,
-    min_new: Annotated[int, typer.Option(min=0, help="At least so many new tokens.")] = 0,
-    no_repeat_ngram: Annotated[int, typer.Option(min=0, help="No so many tokens in a row twice; 0: any.")] = 0,
+    ban: Annotated[
+        list[str] | None, typer.Option(metavar="WORDS", help="Words that the text must not contain. Repeatable.")
+    ] = None,
+    min_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="The fewest new tokens.")] = 0,
+    no_repeat_ngram: Annotated[
+        int, typer.Option(min=0, max=limits.NO_REPEAT, help="Never repeat an n-gram of this length; 0 allows it.")
+    ] = 0,
     repetition_penalty: Annotated[
-        float, typer.Option(min=1.0, max=10.0, help="Above 1: what was said before is less likely.")
+        float, typer.Option(min=1.0, max=limits.PENALTY, help="Above 1: tokens that occurred before are less likely.")
     ] = 1.0,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Go on from a text, or answer one: prompts as arguments, from a file, or from stdin line by line."""
-    from glassformer.tasks.generation import Asked
+    """Continue a text: prompts as arguments, from a file, or from stdin line by line.
 
-    plain = Asked(
+    Encoder-decoders such as T5 write an answer instead.
+    """
+    from glassformer.tasks.generation import GenerateOptions
+
+    plain = GenerateOptions(
         max_new=max_new,
         min_new=min_new,
         beam=beam,
@@ -92,90 +109,73 @@ def generate(
         repetition_penalty=repetition_penalty,
     )
     drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    asked = by_lot(plain, drawn, samples=samples)
+    options = sampled(plain, drawn, samples=samples)
     one = len(prompts or ()) == 1
-    flows = streams(stream, one=one, width=asked.width, json_=json_)
+    flows = streams(stream, one=one, width=options.width, json_=json_)
     language_model = loaded(model, device)
     if flows and prompts:
-        show_stream(language_model, prompts[0], asked)
+        show_stream(language_model, prompts[0], options)
         return
+
+    from glassformer.cli.display import patient_bar
+
     done = cut = 0
     for lines in sentence_chunks(prompts, input_):
-        with patient_bar("writing", len(lines) * asked.width * max_new) as progress:
-            found = language_model.continuations(lines, asked, first_number=done, progress=progress)
-        done, cut = done + len(lines), cut + sum(one.why == "positions" for options in found for one in options)
-        for line, options in zip(lines, found, strict=True):
-            for rank, option in enumerate(options, 1):
-                typer.echo(line_of(language_model, line, rank, option, ranked=asked.n_best > 1, whole=one, json_=json_))
+        with patient_bar("writing", len(lines) * options.width * max_new) as progress:
+            found = language_model.continuations(lines, options, first_number=done, progress=progress)
+        done, cut = done + len(lines), cut + sum(one.why == "positions" for own in found for one in own)
+        for line, own in zip(lines, found, strict=True):
+            for rank, option in enumerate(own, 1):
+                typer.echo(
+                    line_of(language_model, line, rank, option, ranked=options.n_best > 1, whole=one, json_=json_)
+                )
         sys.stdout.flush()
     if cut:
         texts = "text" if cut == 1 else "texts"
         typer.echo(f"Note: {cut:,} {texts} ended at the last position of this model; --json marks them.", err=True)
 
 
-def by_lot(asked: Asked, drawn: dict[str, Any], *, samples: int | None) -> Asked:
-    """Any word about lots asks for lots; a temperature of 0 is none."""
-    from glassformer.tasks.asking import Lots
+def sampled(options: GenerateOptions, drawn: dict[str, Any], *, samples: int | None) -> GenerateOptions:
+    """Any sampling option turns sampling on; a temperature of 0 turns it off."""
+    from glassformer.tasks.sampling import Sampling
 
     given = {name: value for name, value in drawn.items() if value is not None}
     if drawn["temperature"] == 0:
         if samples is not None and samples > 1:
-            raise SettingsError(f"--temperature 0 draws nothing: {samples} samples would all be the same. Raise it.")
-        return asked
+            raise SettingsError(f"--temperature 0 does not sample: {samples} samples would all be the same. Raise it.")
+        return options
     if not given and samples is None:
-        return asked
-    if asked.beam > 1:
+        return options
+    if options.beam > 1:
         name = next(iter(given), "samples").replace("_", "-")
-        raise SettingsError(f"--{name} draws, --beam searches: give one of them.")
-    return replace(asked, lots=Lots(**given), n_best=samples or 1)
+        raise SettingsError(f"--{name} is for sampling, --beam for a search: give one of them.")
+    return replace(options, sampling=Sampling(**given), n_best=samples or 1)
 
 
 def streams(wanted: bool | None, *, one: bool, width: int, json_: bool) -> bool:
-    """Whether words are shown as they come."""
+    """Whether text is shown as it is generated."""
     possible = one and width == 1 and not json_
     if wanted and not possible:
-        raise SettingsError("--stream shows one text as it comes: give one prompt, no --beam, --samples or --json.")
+        raise SettingsError(
+            "--stream shows one text as it is generated: give one prompt, no --beam, --samples or --json."
+        )
     return possible and (sys.stdout.isatty() if wanted is None else wanted)
 
 
 def loaded(model: str, device: str) -> LanguageModel:
     from glassformer.tasks.generation import LanguageModel
-    from glassformer.tasks.pretrained import load_pretrained
-    from glassformer.train.machine import keep_freed_memory
 
-    keep_freed_memory()
-    return LanguageModel(load_pretrained(model, device=device))
+    return load_noting(model, LanguageModel, device)
 
 
-def show_stream(model: LanguageModel, prompt: str, asked: Asked) -> None:
-    pieces = model.stream(prompt, asked)
-    first = next(pieces, "")  # before anything is shown, so that an error stands alone
-    sys.stdout.write((prompt if model.goes_on else "") + first)
+def show_stream(model: LanguageModel, prompt: str, options: GenerateOptions) -> None:
+    pieces = model.stream(prompt, options)
+    first = next(pieces, "")  # before anything is shown: an error must not follow half a line
+    sys.stdout.write((prompt if model.continues_prompt else "") + first)
     for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
     sys.stdout.write("\n")
-
-
-@contextmanager
-def patient_bar(what: str, total: int, *, seconds: float = 2.0) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, once the work takes longer than that."""
-    from glassformer.cli.display import counting
-
-    bar, began, done = counting(what), time.monotonic(), 0
-    task = bar.add_task("", total=total)
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        if not bar.live.is_started and time.monotonic() - began > seconds:
-            bar.start()
-        bar.update(task, completed=done)
-
-    try:
-        yield advance
-    finally:
-        bar.stop()
 
 
 def line_of(
@@ -183,7 +183,7 @@ def line_of(
 ) -> str:
     if json_:
         return json.dumps({"prompt": prompt, "rank": rank, **asdict(option)}, ensure_ascii=False)
-    text = (prompt if model.goes_on else "") + option.text
+    text = (prompt if model.continues_prompt else "") + option.text
     if not whole or ranked:
         text = text.replace("\n", " ")  # one line in, one line out
     return f"{rank}\t{option.score:.4f}\t{text}" if ranked else text

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.running import Json
+from glassformer.cli.evaluating import Json
+
+if TYPE_CHECKING:
+    from glassformer.store.bundle import Bundle
 
 IMPORT_EXAMPLES = """
 [bold]Examples[/bold]
@@ -20,18 +23,37 @@ IMPORT_EXAMPLES = """
       [dim]a name on the Hugging Face Hub, where there is a network; needs `pip install 'glassformer\\[hub]'`[/dim]
 
   glassformer import downloads/stories260K.bin --out models/stories
-      [dim]llama2.c's file, with its tok512.bin beside it; also .xz[/dim]
+      [dim]a file of llama2.c, with its tok512.bin in the same folder; may be compressed (.xz)[/dim]
 """
-NEXT = {
+EMBED = 'glassformer embed {out} --text "..." --json'
+NEXT = {  # kind: the command to try first
     "transformer": 'glassformer translate {out} "..."',
-    "bert": 'glassformer embed {out} --text "..." --json',
-    "roformer": 'glassformer embed {out} --text "..." --json',
+    "bert": EMBED,
+    "roformer": EMBED,
     "gpt": 'glassformer generate {out} "..."',
     "llama": 'glassformer generate {out} "..."',
     "t5": 'glassformer generate {out} "..."',
     "vit": "glassformer classify {out} IMAGE",
     "captioner": "glassformer caption {out} IMAGE",
 }
+
+
+HEADS = {"sentence": 'glassformer classify {out} "..."', "words": 'glassformer fill {out} "... [MASK] ..."'}
+
+
+def advice(found: Bundle, path: str) -> str:
+    """What can be done with an imported model; {out} is its folder."""
+    config: Any = found.model.config
+    show = "glassformer show {out}"
+    if found.kind == "vit":
+        return NEXT["vit"] if config.classes else show
+    if found.tokenizer is None:
+        missing = f"{path} has no tokenizer files, so the model cannot read or write texts"
+        return f"{show}   ({missing}; put tokenizer.json there and import it again)"
+    head = getattr(config, "head", "none")
+    if "pooling" not in found.extras and isinstance(head, str):
+        return HEADS.get(head, NEXT.get(found.kind, show))
+    return NEXT.get(found.kind, show)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,16 +70,16 @@ def import_(
     out: Annotated[Path, typer.Option(help="A new folder for the model.")],
     json_: Json = False,
 ) -> None:
-    """Read a model made by others: BERT, RoBERTa, GPT-2, Llama, Mixtral, T5, ViT, MarianMT and their kin."""
+    """Import a pretrained model: BERT, RoBERTa, GPT-2, Llama, Mixtral, T5, ViT, MarianMT and similar models."""
     from glassformer.hub.huggingface.fetching import local_folder
     from glassformer.hub.reading import read_model
+    from glassformer.store.bundle import refuse_existing, save_bundle
     from glassformer.store.weights import parameter_count
-    from glassformer.tasks.pretrained import refuse_existing, save_pretrained
 
     refuse_existing(out)
     found = read_model(local_folder(path))
     about = {"from": path, "model_type": found.extras["model_type"]}
-    save_pretrained(found, out, about={"imported": about})
+    save_bundle(found, out, about={"imported": about})
     count = parameter_count(found.model)
     tokens = None if found.tokenizer is None else len(found.tokenizer)
     if json_:
@@ -65,4 +87,4 @@ def import_(
         return
     text = "no tokenizer" if tokens is None else f"{tokens:,} tokens"
     typer.echo(f"Imported {path} to {out}: {found.kind}, {count:,} parameters, {text}.")
-    typer.echo(f"Try:  {NEXT.get(found.kind, 'glassformer show {out}').format(out=out)}")
+    typer.echo("Try:  " + advice(found, path).replace("{out}", str(out)))

@@ -1,4 +1,4 @@
-"""`glassformer lesson`: the ideas of the Transformer, one small computed example each."""
+"""`glassformer lesson`: the ideas of the Transformer, each as a small computed example."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def lesson(name: Annotated[str | None, typer.Argument(help="Which one; none lists them all.")] = None) -> None:
-    """Small cases that run and print: attention, masks, scaling, norms, positions."""
+    """Show a small computed example: attention, masks, scaling, norms, positions."""
     from rich.console import Console
 
     from glassformer.explain.lessons import LESSONS, lesson_view
@@ -35,5 +35,5 @@ def lesson(name: Annotated[str | None, typer.Argument(help="Which one; none list
             console.print(f"  [bold]{key:<10}[/bold] {entry.summary}")
         return
     if name not in LESSONS:
-        raise SettingsError(f"No lesson {name!r}. There are: {', '.join(LESSONS)}.")
+        raise SettingsError(f"There is no lesson {name!r}. Lessons: {', '.join(LESSONS)}.")
     console.print(lesson_view(LESSONS[name]))

@@ -1,4 +1,4 @@
-"""Files that a command writes: always new ones, and refused before the work rather than after it."""
+"""Files that a command writes: always new ones, checked before the work begins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from glassformer.errors import SettingsError
 
 
 def check_new_file(path: Path) -> None:
-    """An error unless `path` can become a new file."""
+    """Raises an error unless `path` can be created as a new file."""
     if path.exists():
         raise SettingsError(f"{path} exists already. Name a new file, or remove it first.")
     if not path.parent.is_dir():

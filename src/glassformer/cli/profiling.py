@@ -1,4 +1,4 @@
-"""`glassformer train --profile`: where the time of a step goes, on stdout."""
+"""`glassformer train --profile`: how the time of a step is spent, on stdout."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from glassformer.tasks.translation import TranslationRecipe
-    from glassformer.train.profile import Profile
+    from glassformer.training.profile import Profile
+    from glassformer.training.recipe import Recipe
 
 BAR = 30
 UNEVEN = 0.2  # more than the profiler can cost
 
 
-def show_profile(recipe: TranslationRecipe, *, as_json: bool) -> None:
-    """Looks at some real steps; trains nothing and leaves nothing."""
+def show_profile(recipe: Recipe, *, as_json: bool) -> None:
+    """Measures some real steps. Trains nothing and writes no files."""
     from glassformer.cli.display import TrainingDisplay
-    from glassformer.tasks.translation.training import profile_training
+    from glassformer.tasks.training import profile_training
 
     with TrainingDisplay("") as display:
         found = profile_training(recipe, watcher=display)
@@ -33,7 +33,7 @@ def show_profile(recipe: TranslationRecipe, *, as_json: bool) -> None:
 
 
 def profile_lines(found: Profile) -> Iterator[str]:
-    """The table, the largest part first, and what it comes to."""
+    """The table, largest part first, and the totals."""
     step = 1000 * found.step_seconds
     yield (
         f"A step: {step:.1f} ms, {found.tokens:,.0f} tokens, {found.tokens_per_second:,.0f} tokens/s "
@@ -46,7 +46,7 @@ def profile_lines(found: Profile) -> Iterator[str]:
         named = ", ".join(f"{name} {1000 * seconds:.2f} ms" for name, seconds in found.others)
         yield f"  (everything else is mostly: {named})"
     yield (
-        f"Matrix products, those of attention and output layer included: {found.product_flops / 1e9:.2f} GFLOP a step "
+        f"Matrix products, including attention and output layer: {found.product_flops / 1e9:.2f} GFLOP a step "
         f"at {found.product_rate / 1e9:.1f} GFLOP/s."
     )
     yield (
@@ -56,4 +56,4 @@ def profile_lines(found: Profile) -> Iterator[str]:
     slower = found.profiled_seconds / found.step_seconds - 1
     yield f"Shares are measured under torch's profiler ({100 * slower:+.0f}% time); the milliseconds are scaled back."
     if abs(slower) > UNEVEN:
-        yield "That is much: other programs keep this machine busy. Measure again when it is idle."
+        yield "That is a lot: other programs keep this machine busy. Measure again when it is idle."

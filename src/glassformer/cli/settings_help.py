@@ -1,4 +1,4 @@
-"""Options whose help is the help of a setting."""
+"""Options that take their help text from a setting."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def command_with_help_of(settings: Callable[[], type[Settings]]) -> type[TyperCommand]:
-    """A command that takes the help of its options from the settings of the same name, when it is asked for help.
+    """A command whose options without help text take the help of the setting with the same name.
 
-    Not before: the settings' library takes longer to import than all the rest of `glassformer --help`.
+    The settings are imported only when help is shown: the import takes longer than the rest of `glassformer --help`.
     """
 
     class Command(TyperCommand):

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from glassformer.cli.running import Json
+from glassformer import limits
+from glassformer.cli.evaluating import Json
 
 SHOW_EXAMPLES = """
 [bold]Examples[/bold]
@@ -29,17 +30,26 @@ def show(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A run, an imported model, a Hugging Face folder, or KIND:SIZE.")
     ],
-    depth: Annotated[int | None, typer.Option(min=1, help="How deep to go into the tree. Default: all of it.")] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, max=limits.BLOCKS, help="How many levels of the tree to show. Default: all.")
+    ] = None,
     context: Annotated[
-        int | None, typer.Option(min=1, help="Tokens that attention sees. Default: the longest text, else 512.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=limits.POSITIONS,
+            help="Number of tokens that attention sees. Default: the model's longest text, or 512.",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a size: vocabulary=8000. Repeatable."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change a setting of a named size: vocabulary=8000. Repeatable."
+        ),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """The architecture of a model as a tree: shapes, parameters, FLOPs of a token, memory."""
+    """Show the architecture of a model as a tree: shapes, parameters, FLOPs per token, memory."""
     from glassformer.explain.architecture import architecture_view
     from glassformer.tasks.showing import show as shown
 

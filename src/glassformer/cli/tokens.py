@@ -1,4 +1,4 @@
-"""`glassformer tokenizer`: train one, look into one."""
+"""`glassformer tokenizer`: train a tokenizer, or look inside one."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer import limits
 from glassformer.cli.outputs import check_new_file
 from glassformer.cli.settings_help import command_with_help_of
+from glassformer.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from glassformer.text import Tokenizer
     from glassformer.text.settings import TextSettings
 
 tokenizer = typer.Typer(
-    help="Train a tokenizer and look into one.",
+    help="Train a tokenizer, or look inside one.",
     no_args_is_help=True,
     epilog="Example:  glassformer tokenizer train corpus.en corpus.de --out tokenizer.json",
 )
 
-File = Annotated[Path, typer.Argument(help="A tokenizer.json, ours or made by others, or a run folder.")]
+File = Annotated[Path, typer.Argument(help="A tokenizer.json, from glassformer or another program, or a run folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -41,10 +43,10 @@ def text_settings() -> type[TextSettings]:
     cls=command_with_help_of(text_settings),
 )
 def train(
-    files: Annotated[list[Path], typer.Argument(help="Text files, one sentence a line, plain or packed.")],
+    files: Annotated[list[Path], typer.Argument(help="Text files, one sentence per line, plain or compressed.")],
     out: Annotated[Path, typer.Option(help="Where to write tokenizer.json; an existing file is not overwritten.")],
     kind: Annotated[str, typer.Option()] = "bpe",
-    vocab_size: Annotated[int, typer.Option(min=8)] = 8000,
+    vocab_size: Annotated[int, typer.Option(min=8, max=limits.VOCABULARY)] = 8000,
     lowercase: Annotated[bool, typer.Option()] = False,
     normalization: Annotated[str, typer.Option()] = "NFC",
 ) -> None:
@@ -68,17 +70,17 @@ def encode(file: File, text: str, json_: Json = False) -> None:
         typer.echo(json.dumps({"text": text, "pieces": pieces, "ids": ids}, ensure_ascii=False))
         return
     for piece, number in zip(pieces, ids, strict=True):
-        typer.echo(f"{number:>7}  {piece}")
+        typer.echo(f"{number:>7}  {printable(piece)}")
 
 
 @tokenizer.command(epilog="Example:  glassformer tokenizer trace runs/en-de/tokenizer.json unbelievable")
 def trace(file: File, word: str) -> None:
     """Show how a word becomes its pieces, merge by merge."""
-    typer.echo(str(load(file).trace(word)))
+    typer.echo(printable_lines(str(load(file).trace(word))))
 
 
 def load(file: Path) -> Tokenizer:
-    """The tokenizer in a file; of a run folder, the shared one or that of the source side."""
+    """The tokenizer in a file or run folder: the shared one, or that of the source side."""
     from glassformer.text import Tokenizer
 
     if file.is_dir():

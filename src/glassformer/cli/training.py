@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.multi_value import several_values
 from glassformer.cli.settings_help import command_with_help_of
-from glassformer.cli.several import several_values
+from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
     from glassformer.data.settings import DataSettings
-    from glassformer.tasks.translation import TranslationRecipe
+    from glassformer.training.recipe import Recipe
 
 TRAIN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -24,30 +25,30 @@ TRAIN_EXAMPLES = """
       [dim]nothing to download: learns English-German from the built-in phrasebook[/dim]
 
   glassformer train --source train.en --target train.de --valid val.en val.de --out runs/en-de
-      [dim]two aligned text files, one sentence a line[/dim]
+      [dim]a translator, from two aligned text files with one sentence a line[/dim]
 
-  glassformer train --pairs corpus.tmx --languages en,de --valid 1% --out runs/en-de
-      [dim]a file with both sides (.tsv, .csv, .jsonl, .po, .tmx, also packed); 1% is held out to validate with[/dim]
+  glassformer train --data corpus.tmx --languages en,de --valid 1% --out runs/en-de
+      [dim]the same from files with both sides (.tsv, .csv, .jsonl, .po, .tmx, also compressed); 1% is held out[/dim]
 
-  glassformer train --source train.en --target train.de --budget 30m --out runs/en-de
-      [dim]half an hour: model, vocabulary, batches and steps are chosen for these sentences and this machine[/dim]
+  glassformer train --task generate --data books/*.txt --budget 30m --out runs/writer
+      [dim]a language model of your texts, in half an hour[/dim]
 
-  glassformer train --from runs/en-de --pairs our-texts.tmx --languages en,de --out runs/ours
-      [dim]fine-tunes a trained translator on one's own texts[/dim]
+  glassformer train --task classify --data reviews.tsv --columns text,label --out runs/mood
+      [dim]a classifier; with two text columns (a,b,label) it classifies pairs[/dim]
 
-  glassformer train --source 'corpus/*.en' --target 'corpus/*.de' --filters recommended --out runs/en-de
-      [dim]several files; doubtful pairs are left out and counted (see `glassformer doctor`)[/dim]
+  glassformer train --task classify --data reviews.tsv --from all-MiniLM-L6-v2/ --out runs/mood
+      [dim]the same, starting from the weights of a pretrained model[/dim]
 
-  glassformer train --pairs corpus.tsv --out runs/en-de --set model.size=small --set train.epochs=30
+  glassformer train --from runs/en-de --data our-texts.tmx --languages en,de --out runs/ours
+      [dim]fine-tunes a trained translator on your own texts[/dim]
 
-  glassformer train --source train.en --target train.de --forecast
-      [dim]how long will that take, and will it fit? --profile tells where the time goes[/dim]
+  glassformer train --source train.en --target train.de --set model.size=small --forecast
+      [dim]estimates time and memory; --profile shows how the time is spent[/dim]
 
   glassformer train recipe.toml --set train.lr=3e-4
-      [dim]by recipe; `glassformer recipe > recipe.toml` writes one with every setting explained[/dim]
+      [dim]with a recipe; `glassformer recipe > recipe.toml` writes one that explains every setting[/dim]
 
-Ctrl-C saves and stops; the same command goes on from there. Meanwhile `glassformer translate` works from the
-latest checkpoint.
+Ctrl-C saves and stops; the same command resumes. During training, the other verbs use the latest checkpoint.
 """
 
 RECIPE_EXAMPLES = """
@@ -55,13 +56,17 @@ RECIPE_EXAMPLES = """
 
   glassformer recipe --set model.size=small > recipe.toml
 
+  glassformer recipe --task classify > recipe.toml
+
   glassformer recipe --list
-      [dim]recipes that come along[/dim]
+      [dim]lists the included recipes[/dim]
 
   glassformer recipe demo > mine.toml
 """
 
-FILES = {"--source", "--target", "--pairs", "--valid"}
+FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
+PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
+TASK_HELP = "What to learn, named by the verb that uses it: translate (default), generate or classify."
 
 
 def add_to(app: typer.Typer) -> None:
@@ -81,90 +86,158 @@ Setting = Annotated[
 ]
 
 
+# The options are the signature, so it is long.
 def train(
     recipe: Annotated[
         Path | None,
-        typer.Argument(
-            help="A recipe: a TOML file, or the name of one that comes along (`glassformer recipe --list`)."
-        ),
+        typer.Argument(help="A recipe: a TOML file, or the name of an included one (`glassformer recipe --list`)."),
+    ] = None,
+    task: Annotated[str | None, typer.Option(metavar="VERB", help=TASK_HELP)] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE...", help="Files to learn from; for translate, files with both sides."),
     ] = None,
     source: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
-    pairs: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
-    columns: Annotated[str | None, typer.Option(metavar="A,B")] = None,
+    pairs: Annotated[list[str] | None, typer.Option(metavar="FILE...", hidden=True)] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Columns of tables or keys of JSON lines, by name or number: source,target; text; text,label.",
+        ),
+    ] = None,
     languages: Annotated[str | None, typer.Option(metavar="EN,DE")] = None,
     corpus: Annotated[str | None, typer.Option(metavar="NAME")] = None,
-    valid: Annotated[list[str] | None, typer.Option(metavar="FILE...|SHARE")] = None,
+    valid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE...|SHARE",
+            help="Held-out data to validate with: files like those to learn from, or a share such as 1%.",
+        ),
+    ] = None,
     filters: Annotated[str | None, typer.Option(metavar="A,B")] = None,
     budget: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Time for everything, as 30m, 1h30m, 90s (a bare number: minutes): chooses what is not set, to end at "
-            "its best then.",
+            help="Total time: 30m, 1h30m, 90s (a plain number: minutes). Chooses settings that you do not set, to give "
+            "the best model in that time.",
         ),
     ] = None,
     from_: Annotated[
         str | None,
-        typer.Option("--from", metavar="RUN", help="Start from the weights of this run, e.g. to fine-tune it."),
+        typer.Option("--from", metavar="MODEL", help="Start from the weights of this run or imported model."),
     ] = None,
-    out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder again goes on with it.")] = None,
+    out: Annotated[str | None, typer.Option(help="Folder for the run. The same folder resumes the run.")] = None,
     set_: Setting = None,
     forecast: Annotated[
-        bool, typer.Option("--forecast", help="Only say what memory and time it would take here; train nothing.")
+        bool, typer.Option("--forecast", help="Only estimate memory and time on this machine; train nothing.")
     ] = False,
     profile: Annotated[
-        bool, typer.Option("--profile", help="Only say where the time of a step goes here; train nothing.")
+        bool,
+        typer.Option("--profile", help="Only show how the time of a step is spent on this machine; train nothing."),
     ] = False,
     accept_changes: Annotated[
         bool,
-        typer.Option(
-            "--accept-changes", help="Go on with a run although settings, sentences, threads or torch are others now."
-        ),
+        typer.Option("--accept-changes", help="Resume although settings, data, threads or torch have changed."),
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
-    """Train a translator on sentences in two languages."""
+    """Train a model on your own data: a translator, a language model or a classifier."""
+    given = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
+    given |= {"languages": languages, "corpus": corpus, "filters": filters}
+    tree = settings_tree(recipe, task, data, {name: value for name, value in given.items() if value})
+    own = {"budget": budget, "start_from": from_}
+    checked = checked_recipe(
+        tree,
+        out=out,
+        train={name: value for name, value in own.items() if value is not None},
+        assignments=set_ or [],
+        origin=str(recipe) if recipe else "settings",
+    )
+    if forecast or profile:
+        look_ahead(checked, profile=profile, as_json=json_)
+    else:
+        train_and_show(checked, accept_changes=accept_changes, as_json=json_)
+
+
+def settings_tree(
+    recipe: Path | None, task: str | None, files: list[str] | None, data: dict[str, Any]
+) -> dict[str, Any]:
+    """The recipe file with the options for task and data added."""
     from glassformer.cli.recipes import recipe_named
+    from glassformer.config import merge
+    from glassformer.tasks.registry import DEFAULT, TASKS, task_named
+
+    tree = recipe_named(recipe) if recipe else {}
+    if task is not None and tree.get("task", task) != task:
+        raise SettingsError(f"--task {task}, but {recipe} is a recipe for {tree['task']}. Leave --task out.")
+    name = task or tree.get("task") or DEFAULT
+    if name not in TASKS:
+        task_named(str(name))  # the error lists the known tasks
+    if name != DEFAULT:
+        for option in PAIRS_ONLY:
+            if option in data:
+                raise SettingsError(f"--{option} is for sentence pairs (--task {DEFAULT}). Give files with --data.")
+    if files:
+        data["pairs" if name == DEFAULT else "files"] = [*data.get("pairs", []), *files]
+    return merge(tree, {"task": name, **({"data": data} if data else {})})
+
+
+def checked_recipe(
+    tree: dict[str, Any], *, out: str | None, train: dict[str, Any], assignments: list[str], origin: str
+) -> Recipe:
     from glassformer.config import apply_assignments, merge, validate
+    from glassformer.tasks.registry import task_named
 
-    data: dict[str, Any] = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
-    data |= {"languages": languages, "corpus": corpus, "filters": filters}
-    given: dict[str, Any] = {"data": {name: value for name, value in data.items() if value}, "out": out}
-    given["train"] = {name: value for name, value in (("budget", budget), ("start_from", from_)) if value is not None}
-    tree = merge(recipe_named(recipe) if recipe else {}, {name: value for name, value in given.items() if value})
-    tree = apply_assignments(tree, set_ or [])
+    added: dict[str, Any] = {"out": out, "train": train}
+    tree = merge(tree, {name: value for name, value in added.items() if value})
+    tree = apply_assignments(tree, assignments)
+    return validate(task_named(str(tree["task"])).recipe, tree, origin=origin)
 
-    from glassformer.cli.display import TrainingDisplay
-    from glassformer.cli.stopping import stopping_in_one_line
-    from glassformer.tasks.translation import TranslationRecipe, train_translator
 
-    checked = validate(TranslationRecipe, tree, origin=str(recipe) if recipe else "settings")
-    if int(os.environ.get("RANK") or 0):  # torchrun started more than one; the first does the talking
-        if not forecast and not profile and not train_translator(checked).stopped:
-            raise typer.Exit(130)
-        return
-    if forecast:
-        show_forecast(checked, as_json=json_)
+def is_follower() -> bool:
+    """Whether torchrun started this process and another one (rank 0) shows the progress."""
+    return bool(int(os.environ.get("RANK") or 0))
+
+
+def look_ahead(recipe: Recipe, *, profile: bool, as_json: bool) -> None:
+    if is_follower():
         return
     if profile:
         from glassformer.cli.profiling import show_profile
 
-        show_profile(checked, as_json=json_)
-        return
-    with stopping_in_one_line(), TrainingDisplay(checked.out or "") as display:
-        progress = train_translator(checked, watcher=display, accept_changes=accept_changes)
-    display.farewell(progress)
-    if json_:
-        typer.echo(json.dumps({"out": checked.out, **vars(progress)}))
-    if not progress.stopped:
-        raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not go on
+        show_profile(recipe, as_json=as_json)
+    else:
+        show_forecast(recipe, as_json=as_json)
 
 
-def show_forecast(recipe: TranslationRecipe, *, as_json: bool) -> None:
-    """What a training would take, on stdout."""
+def train_and_show(recipe: Recipe, *, accept_changes: bool, as_json: bool) -> None:
     from glassformer.cli.display import TrainingDisplay
-    from glassformer.tasks.translation.training import forecast_training
+    from glassformer.cli.stopping import stopping_in_one_line
+    from glassformer.tasks.training import train as train_by
+    from glassformer.training.machine import process_age
+    from glassformer.training.run import clock_from_now
+
+    if is_follower():
+        if not train_by(recipe).stopped:
+            raise typer.Exit(130)
+        return
+    with stopping_in_one_line(), TrainingDisplay(recipe.out or "") as display:
+        clock = clock_from_now(process_age())
+        progress = train_by(recipe, watcher=display, accept_changes=accept_changes, clock=clock)
+    display.farewell(progress, verb=recipe.task)
+    if as_json:
+        typer.echo(json.dumps({"out": recipe.out, **vars(progress)}))
+    if not progress.stopped:
+        raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not continue
+
+
+def show_forecast(recipe: Recipe, *, as_json: bool) -> None:
+    """Prints the time and memory that a run would take."""
+    from glassformer.cli.display import TrainingDisplay
+    from glassformer.tasks.training import forecast_training
 
     with TrainingDisplay("") as display:
         found = forecast_training(recipe, watcher=display)
@@ -177,14 +250,15 @@ def show_forecast(recipe: TranslationRecipe, *, as_json: bool) -> None:
 
 
 def recipe(
-    name: Annotated[str | None, typer.Argument(help="One that comes along, as it is; without: all settings.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="The names of those that come along.")] = False,
+    name: Annotated[str | None, typer.Argument(help="An included recipe to print. Default: all settings.")] = None,
+    task: Annotated[str | None, typer.Option(metavar="VERB", help=TASK_HELP)] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the included recipes.")] = False,
     set_: Setting = None,
 ) -> None:
     """Print a recipe to start from: every setting with its help; defaults are commented out."""
     from glassformer.cli.recipes import recipe_titles, shipped_recipe
     from glassformer.config import annotated_toml, apply_assignments, validate
-    from glassformer.tasks.translation import TranslationRecipe
+    from glassformer.tasks.registry import DEFAULT, task_named
 
     if list_:
         for known, title in recipe_titles().items():
@@ -192,5 +266,5 @@ def recipe(
     elif name is not None:
         typer.echo(shipped_recipe(name), nl=False)
     else:
-        tree = apply_assignments({}, set_ or [])
-        typer.echo(annotated_toml(validate(TranslationRecipe, tree), tree), nl=False)
+        tree = apply_assignments({"task": task} if task and task != DEFAULT else {}, set_ or [])
+        typer.echo(annotated_toml(validate(task_named(task or DEFAULT).recipe, tree), tree), nl=False)

@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from glassformer.data.columns import Columns, Encoded, Index, Pool, Pools, Ragged, stored_ids
 from glassformer.errors import DataError
 
-Ids = NDArray[np.int32] | NDArray[np.uint32] | NDArray[np.uint16]
-Index = NDArray[np.int64]
+BATCH_DRAWS = 7  # keeps the random numbers of batches apart from others of the same seed
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Batch:
         return torch.arange(self.target_out.size(1), device=self.target_out.device) < self.target_lengths[:, None]
 
     @property
+    def weight(self) -> int:
+        """Target tokens: what the summed loss is divided by."""
+        return int(self.target_lengths.sum())
+
+    @property
     def tokens(self) -> int:
         """Real tokens of both sides."""
         return int(self.source_lengths.sum() + self.target_lengths.sum())
@@ -63,52 +68,6 @@ class Batch:
             self.target_lengths.to(device),
             self.index,
         )
-
-
-class Ragged:
-    """Many id sequences in one flat array: no Python object a sentence."""
-
-    def __init__(self, flat: Ids, lengths: Index) -> None:
-        self.flat = flat
-        self.offsets: Index = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> Ragged:
-        lengths = np.fromiter((len(s) for s in sequences), dtype=np.int64, count=len(sequences))
-        return cls(np.fromiter((i for s in sequences for i in s), dtype=np.int32, count=int(lengths.sum())), lengths)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
-        """All sequences of all parts, in their order."""
-        return cls(np.concatenate([part.flat for part in parts]), np.concatenate([part.lengths for part in parts]))
-
-    @property
-    def lengths(self) -> Index:
-        return np.diff(self.offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, i: int) -> Ids:
-        return self.flat[self.offsets[i] : self.offsets[i + 1]]
-
-    def padded(self, index: Index, *, pad: int, before: int | None = None, after: int | None = None) -> Tensor:
-        """The sequences at `index` as (B, longest) int64, framed by `before` and `after`, filled up with `pad`."""
-        starts, lengths = self.offsets[index], self.lengths_of(index)
-        first = int(before is not None)
-        rows = np.full((len(index), first + int(lengths.max()) + int(after is not None)), pad, dtype=np.int64)
-        row = np.repeat(np.arange(len(index)), lengths)
-        column = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        rows[row, first + column] = self.flat[np.repeat(starts, lengths) + column]
-        if before is not None:
-            rows[:, 0] = before
-        if after is not None:
-            rows[np.arange(len(index)), first + lengths] = after
-        return torch.from_numpy(rows)
-
-    def lengths_of(self, index: Index) -> Index:
-        lengths: Index = self.offsets[index + 1] - self.offsets[index]
-        return lengths
 
 
 @dataclass(frozen=True)
@@ -137,11 +96,21 @@ class EncodedPairs:
         """(n, 2): source and target lengths as they stand in a batch, end marks included."""
         return np.stack([self.sources.lengths + 1, self.targets.lengths + 1], axis=1)
 
+    left_out = 0
+
+    @classmethod
+    def of(cls, columns: Columns, source_marks: Marks, target_marks: Marks) -> EncodedPairs:
+        return cls(columns["source"], columns["target"], source_marks, target_marks)
+
+    @property
+    def columns(self) -> Columns:
+        return Columns({"source": self.sources, "target": self.targets})
+
     def pools(self, *, seed: int, epoch: int) -> Iterator[EncodedPairs]:  # noqa: ARG002 (the same in every epoch)
         """What is in memory is one pool."""
         yield self
 
-    def batch(self, index: Index) -> Batch:
+    def batch(self, index: Index, random: np.random.Generator | None = None) -> Batch:  # noqa: ARG002
         """The pairs at `index` as one padded batch."""
         source, target = self.source_marks, self.target_marks
         source_ids = self.sources.padded(index, pad=source.pad, after=source.eos)
@@ -149,6 +118,25 @@ class EncodedPairs:
         target_out = self.targets.padded(index, pad=target.pad, after=target.eos)
         lengths = torch.from_numpy(self.lengths[index])
         return Batch(source_ids, lengths[:, 0], target_in, target_out, lengths[:, 1], index)
+
+
+class Encoder(Protocol):
+    """Texts to ids, such as a tokenizer."""
+
+    def __len__(self) -> int: ...
+    def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+
+def encode_pairs(pairs: Sequence[tuple[str, str]], source: Encoder, target: Encoder, *, most: int) -> Encoded:
+    """Pairs as columns; those with a side of no tokens or of more than `most` are left out."""
+    sides = [encoder.encode_flat([pair[i] for pair in pairs]) for i, encoder in enumerate((source, target))]
+    lengths = np.stack([lengths for _, lengths in sides], axis=1)
+    keep = (lengths.min(axis=1) > 0) & (lengths.max(axis=1) <= most)
+    columns = {
+        name: Ragged(stored_ids(flat[np.repeat(keep, side)], len(encoder)), side[keep])
+        for name, (flat, side), encoder in zip(("source", "target"), sides, (source, target), strict=True)
+    }
+    return Encoded(Columns(columns), int((~keep).sum()))
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
@@ -165,38 +153,31 @@ def source_batch(rows: Sequence[Sequence[int]], marks: Marks) -> SourceBatch:
     return SourceBatch(padded(closed, marks.pad), torch.tensor([len(row) for row in closed]))
 
 
-class Pools(Protocol):
-    """A corpus of any size. An epoch goes through it pool by pool; only one pool is in memory."""
-
-    def __len__(self) -> int: ...
-
-    def pools(self, *, seed: int, epoch: int) -> Iterator[EncodedPairs]: ...
-
-
 def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int, pool: int = 0) -> list[Index]:
     """The batches of one pool in one epoch: a pure function of its arguments.
 
-    Sentences are sorted by source length and, within one source length, by target length, up and down by turns, so
-    that neighbours are alike on both sides; equal ones are shuffled. A batch holds as many as fit into `tokens`
-    (padding included, both sides). The order of the batches is shuffled.
+    Examples are sorted by the length of their first side and, within one such length, by that of the second, up and
+    down in turn, so that neighbours are alike on both sides; equal ones are shuffled. A batch holds as many as fit into
+    `tokens` (padding included, all sides). The order of the batches is shuffled.
     """
     random = np.random.default_rng([seed, epoch, pool] if pool else [seed, epoch])
     shuffled = random.permutation(len(lengths))
-    source, target = lengths[shuffled, 0], lengths[shuffled, 1]
-    up_and_down = np.where(source % 2 == 0, target, -target)
-    order = shuffled[np.lexsort((up_and_down, source))]
-    batches = list(_cut(order, lengths, tokens))
+    sides = lengths if lengths.shape[1] == 2 else np.pad(lengths, ((0, 0), (0, 1)))  # a single side: nothing beside it
+    first, second = sides[shuffled, 0], sides[shuffled, 1]
+    up_and_down = np.where(first % 2 == 0, second, -second)
+    order = shuffled[np.lexsort((up_and_down, first))]
+    batches = list(_cut(order, sides, tokens))
     return [batches[i] for i in random.permutation(len(batches))]
 
 
 def _cut(order: Index, lengths: Index, tokens: int) -> Iterator[Index]:
-    """Cuts the sorted sentences where the padded size of the next batch would pass the budget."""
-    start, longest_source, longest_target = 0, 0, 0
-    for end, (source, target) in enumerate(lengths[order].tolist()):
-        longest_source, longest_target = max(longest_source, source), max(longest_target, target)
-        if end > start and (end - start + 1) * (longest_source + longest_target) > tokens:
+    """Cuts the sorted examples where the padded size of the next batch would exceed `tokens`."""
+    start, longest_first, longest_second = 0, 0, 0
+    for end, (first, second) in enumerate(lengths[order].tolist()):
+        longest_first, longest_second = max(longest_first, first), max(longest_second, second)
+        if end > start and (end - start + 1) * (longest_first + longest_second) > tokens:
             yield order[start:end]
-            start, longest_source, longest_target = end, source, target
+            start, longest_first, longest_second = end, first, second
     yield order[start:]
 
 
@@ -208,19 +189,26 @@ def count_batches(pairs: Pools, *, tokens: int, seed: int) -> int:
 
 def stream(
     pairs: Pools, *, tokens: int, seed: int, skip: int = 0, rank: int = 0, world: int = 1
-) -> Iterator[tuple[int, Batch]]:
+) -> Iterator[tuple[int, Any]]:
     """(epoch, batch) without end, the first `skip` batches left out: the state of the stream is one integer.
 
-    Of several processes each takes every `world`-th batch of the same order, from its `rank` on; only those are made.
+    With several processes each takes every `world`-th batch of the same order, starting at its `rank`; only those are
+    made. What is random in a batch depends on the seed and the batch's number alone.
     """
     if not len(pairs):
-        raise DataError("No sentence pair is left to train on.")
-    for epoch, pool, index in islice(places(pairs, tokens=tokens, seed=seed), skip + rank, None, world):
-        yield epoch, pool.batch(index)
+        raise DataError("No example is left to train on.")
+    numbered = enumerate(places(pairs, tokens=tokens, seed=seed))
+    for number, (epoch, pool, index) in islice(numbered, skip + rank, None, world):
+        yield epoch, pool.batch(index, random_of(seed, number))
 
 
-def places(pairs: Pools, *, tokens: int, seed: int) -> Iterator[tuple[int, EncodedPairs, Index]]:
-    """Where the batches stand, without end: epoch, pool, and which pairs of the pool."""
+def random_of(seed: int, number: int) -> np.random.Generator:
+    """The random numbers of one batch."""
+    return np.random.default_rng([seed, number, BATCH_DRAWS])
+
+
+def places(pairs: Pools, *, tokens: int, seed: int) -> Iterator[tuple[int, Pool, Index]]:
+    """Where the batches are, without end: epoch, pool, and which examples of the pool."""
     for epoch in count():
         for number, pool in enumerate(pairs.pools(seed=seed, epoch=epoch)):
             for index in epoch_batches(pool.lengths, tokens=tokens, seed=seed, epoch=epoch, pool=number):

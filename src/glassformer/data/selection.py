@@ -6,16 +6,20 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.checks.folding import folded
 from glassformer.data.readers.records import Record
 from glassformer.errors import DataError
+from glassformer.text.folding import folded
 
+R = TypeVar("R")
 LEFT_OUT, TRAIN, HELD = 0, 1, 2
-USUAL_SHARE, USUAL_MOST = 0.02, 1000  # of the sentences, where nobody said how many to hold out
+NO_NUMBER = 2**32 - 1  # of a unit that is not used
+USUAL_SHARE, USUAL_MOST = 0.02, 1000  # of the examples, if no share was given
+USUAL_LEAST, SMALL_SHARE = 50, 0.1  # of little data: fewer examples measure nothing
 CHANGED = "The files were changed while they were read. Start again when nobody writes to them."
 
 Parts = NDArray[np.uint8]
@@ -30,8 +34,10 @@ class HoldOut:
 
     def wanted(self, pairs: int) -> int:
         """How many of so many pairs to hold out."""
-        share = min(USUAL_SHARE, USUAL_MOST / max(1, pairs)) if self.share is None else self.share
-        return max(1, round(share * pairs))
+        if self.share is not None:
+            return max(1, round(self.share * pairs))
+        usual = min(USUAL_SHARE * pairs, USUAL_MOST)
+        return max(1, round(max(usual, min(USUAL_LEAST, SMALL_SHARE * pairs))))
 
     def number(self, source: str) -> int:
         """0 to 2**32 by a hash of the sentence itself: a repeated one, also in other case, stays on one side."""
@@ -45,7 +51,12 @@ def select(screened: Iterable[tuple[Record, str | None]], hold_out: HoldOut | No
     for record, reason in screened:
         used.append(LEFT_OUT if reason else TRAIN)
         if hold_out is not None:
-            numbers.append(2**32 - 1 if reason else hold_out.number(record.source))
+            numbers.append(NO_NUMBER if reason else hold_out.number(record.source))
+    return divided(used, numbers, hold_out)
+
+
+def divided(used: array[int], numbers: array[int], hold_out: HoldOut | None) -> Parts:
+    """The parts of units that are used (1) or not (0); those with the smallest numbers are held out."""
     parts: Parts = np.frombuffer(used, dtype=np.uint8).copy()
     if hold_out is not None and parts.any():
         places = np.frombuffer(numbers, dtype=np.uint32)
@@ -54,8 +65,42 @@ def select(screened: Iterable[tuple[Record, str | None]], hold_out: HoldOut | No
     return parts
 
 
+def divided_by_class(used: array[int], numbers: array[int], classes: array[int], hold_out: HoldOut | None) -> Parts:
+    """The same, each class in proportion; every class keeps a unit to learn from. Equal texts stay together."""
+    parts: Parts = np.frombuffer(used, dtype=np.uint8).copy()
+    if hold_out is None or not parts.any():
+        return parts
+    learnt = parts == TRAIN
+    places, kinds = np.frombuffer(numbers, dtype=np.uint32)[learnt], np.frombuffer(classes, dtype=np.uint16)[learnt]
+    sizes = np.bincount(kinds)
+    wanted = in_proportion(hold_out.wanted(len(places)), sizes)
+    groups = np.split(places[np.argsort(kinds, kind="stable")], np.cumsum(sizes)[:-1])
+    held = [
+        number for group, most in zip(groups, wanted, strict=True) if most for number in fitting_numbers(group, most)
+    ]
+    parts[np.flatnonzero(learnt)[np.isin(places, held or held_numbers(places, 1))]] = HELD
+    return parts
+
+
+def in_proportion(total: int, sizes: NDArray[np.int64]) -> list[int]:
+    """`total` distributed over classes of these sizes by largest remainders; each class keeps one."""
+    exact = total * sizes / sizes.sum()
+    shares = np.floor(exact).astype(np.int64)
+    rest = total - int(shares.sum())
+    shares[np.argsort(-(exact - shares), kind="stable")[:rest]] += 1
+    return np.minimum(shares, np.maximum(sizes - 1, 0)).tolist()
+
+
 def held_numbers(numbers: NDArray[np.uint32], wanted: int) -> list[int]:
-    """The smallest numbers, as many as fit: one that many pairs share (a repeated sentence) may be too many."""
+    """The smallest numbers, as many as fit; if none fits, the one that the fewest share."""
+    if held := fitting_numbers(numbers, wanted):
+        return held
+    values, counts = np.unique(numbers, return_counts=True)
+    return [int(values[counts.argmin()])]
+
+
+def fitting_numbers(numbers: NDArray[np.uint32], wanted: int) -> list[int]:
+    """The smallest numbers, as many as fit: one that many units share (a repeated sentence) may be too many."""
     held: list[int] = []
     values, counts = np.unique(numbers, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -64,17 +109,23 @@ def held_numbers(numbers: NDArray[np.uint32], wanted: int) -> list[int]:
             wanted -= count
         if not wanted:
             break
-    return held or [int(values[counts.argmin()])]
+    return held
 
 
 def chosen(records: Iterable[Record], parts: Parts, part: int) -> Iterator[tuple[str, str]]:
     """The sentences of one part, in a stream. Another number of units than before is an error."""
-    told = iter(parts.tobytes())  # a byte a unit, not an object
-    for record in records:
-        found = next(told, None)
+    for record in picked(records, parts, part):
+        yield record.source, record.target
+
+
+def picked(units: Iterable[R], parts: Parts, part: int) -> Iterator[R]:
+    """The units of one part, in a stream. Another number of units than before is an error."""
+    expected = iter(parts.tobytes())  # a byte a unit, not an object
+    for unit in units:
+        found = next(expected, None)
         if found is None:
             raise DataError(CHANGED)
         if found == part:
-            yield record.source, record.target
-    if next(told, None) is not None:
+            yield unit
+    if next(expected, None) is not None:
         raise DataError(CHANGED)

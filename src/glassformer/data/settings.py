@@ -1,18 +1,52 @@
-"""Where the sentences come from, and which of them are used."""
+"""Where examples come from, and which of them are used."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from glassformer import limits
 from glassformer.config import Settings
 
 SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
-class DataSettings(Settings):
+def one_or_several(value: Any) -> Any:
+    """A single name is a tuple of one."""
+    return () if value is None else (value,) if isinstance(value, str) else value
+
+
+def comma_separated(value: Any) -> Any:
+    """`a,b` is a tuple of two."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+class HeldOut:
+    """What `valid` says: files, or a share of the data."""
+
+    if TYPE_CHECKING:
+        valid: tuple[str, ...]
+
+    @property
+    def valid_share(self) -> float | None:
+        """The share to hold out, if `valid` gives one; None: files, or the default share."""
+        matched = SHARE.fullmatch(self.valid[0]) if len(self.valid) == 1 else None
+        return float(matched[1]) / 100 if matched else None
+
+    @property
+    def valid_files(self) -> tuple[str, ...]:
+        """The files to validate with; none if a share is held out."""
+        return self.valid if self.valid_share is None else ()
+
+    def refuse_impossible_share(self) -> None:
+        share = self.valid_share
+        if share is not None and not 0 < share < 1:
+            raise ValueError(f"valid = {self.valid[0]!r}: a share to hold out is between 0% and 100%, for instance 1%")
+
+
+class DataSettings(Settings, HeldOut):
     """Files in any mixture of formats, or a named corpus."""
 
     source: tuple[str, ...] = Field(
@@ -29,7 +63,9 @@ class DataSettings(Settings):
         None, description="Source and target language, as en,de: chooses in TMX files, and how BLEU cuts into words."
     )
     corpus: str | None = Field(None, description="Instead: a named corpus; `glassformer corpora` lists them.")
-    corpus_size: int = Field(60_000, ge=100, description="The phrasebook: how many pairs to train on.")
+    corpus_size: int = Field(
+        60_000, ge=8000, le=limits.PHRASES, description="The phrasebook: how many pairs to train on."
+    )
     valid: tuple[str, ...] = Field(
         (),
         description="Sentences to validate with: two aligned files, one of both sides, or a share to hold out, as 1%. "
@@ -38,23 +74,26 @@ class DataSettings(Settings):
     filters: tuple[str, ...] = Field(
         (), description="Pairs to leave out besides unusable ones: names from `glassformer doctor`, or recommended."
     )
-    max_tokens: int = Field(200, ge=2, description="Training leaves out pairs with a longer side, and says how many.")
+    max_tokens: int = Field(
+        200, ge=2, le=limits.TOKENS, description="Training leaves out pairs with a longer side, and says how many."
+    )
+    masks: float = Field(
+        0.0,
+        ge=0,
+        le=0.5,
+        description="Share of the training pairs in which some words are replaced by masks on both sides, so that the "
+        "model learns to place placeholders itself. 0: none.",
+    )
 
     @field_validator("source", "target", "pairs", "valid", mode="before")
     @classmethod
     def _one_or_several(cls, value: Any) -> Any:
-        return () if value is None else (value,) if isinstance(value, str) else value
+        return one_or_several(value)
 
     @field_validator("columns", "languages", "filters", mode="before")
     @classmethod
     def _comma_separated(cls, value: Any) -> Any:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-    @property
-    def valid_share(self) -> float | None:
-        """The part of the sentences to hold out, if `valid` names one; None: files, or the usual part."""
-        matched = SHARE.fullmatch(self.valid[0]) if len(self.valid) == 1 else None
-        return float(matched[1]) / 100 if matched else None
+        return comma_separated(value)
 
     @model_validator(mode="after")
     def _one_kind(self) -> DataSettings:
@@ -65,9 +104,89 @@ class DataSettings(Settings):
             raise ValueError(f"a named corpus has parts of its own: {', '.join(useless)} cannot be given with it")
         if bool(self.source) != bool(self.target):
             raise ValueError(f"{'target' if self.source else 'source'} is missing: both sides are needed")
-        share = self.valid_share
-        if share is not None and not 0 < share < 1:
-            raise ValueError(
-                f"valid = {self.valid[0]!r}: a share to hold out lies between 0% and 100%, for instance 1%"
-            )
+        self.refuse_impossible_share()
         return self
+
+
+class FileSettings(Settings, HeldOut):
+    """Files with one example a row, or running text."""
+
+    widths: ClassVar[tuple[int, ...]]  # how many columns can be chosen
+    example: ClassVar[str]
+
+    files: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
+    valid: tuple[str, ...] = ()
+
+    @field_validator("files", "valid", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return one_or_several(value)
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: Any) -> Any:
+        return comma_separated(value) or None
+
+    @field_validator("columns")
+    @classmethod
+    def _right_number(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is not None and len(value) not in cls.widths:
+            raise ValueError(f"got {len(value)} column{'s' * (len(value) != 1)}, need {cls.example}")
+        return value
+
+    @model_validator(mode="after")
+    def _possible_share(self) -> FileSettings:
+        self.refuse_impossible_share()
+        return self
+
+
+class TextDataSettings(FileSettings):
+    """Texts for a language model."""
+
+    widths: ClassVar = (1,)
+    example: ClassVar = "text"
+
+    files: tuple[str, ...] = Field(
+        (),
+        description="Texts to learn from: text files, patterns ('books/*.txt') or folders, or one text a row in "
+        ".jsonl, .csv or .tsv (.gz, .xz, .bz2, .zst too).",
+    )
+    columns: tuple[str, ...] | None = Field(
+        None,
+        description="The column or key of the text, by name or number. Only for tables and JSON lines.",
+    )
+    valid: tuple[str, ...] = Field(
+        (),
+        description="Texts to validate with: files like those to learn from, or a share to hold out, as 5%. Without: "
+        "the last 10% of each text file, at most 1,000,000 characters in all; 2% of rows, at most 1,000.",
+    )
+    max_tokens: int = Field(
+        256, ge=2, le=limits.TOKENS, description="Tokens of a training window: how far back the model learns to look."
+    )
+
+
+class LabelledDataSettings(FileSettings):
+    """Texts with a label each."""
+
+    widths: ClassVar = (2, 3)
+    example: ClassVar = "text,label or a,b,label"
+
+    files: tuple[str, ...] = Field(
+        (),
+        description="Labelled texts: .tsv, .csv or .jsonl (.gz, .xz, .bz2, .zst too), or one text file a class, "
+        "one text a line.",
+    )
+    columns: tuple[str, ...] | None = Field(
+        None,
+        description="The columns or keys of text and label (text,label), or of two texts and their label (a,b,label), "
+        "by name or number.",
+    )
+    valid: tuple[str, ...] = Field(
+        (),
+        description="Examples to validate with: files like those to learn from, or a share to hold out, as 10%. "
+        "Without: 2%, at most 1,000; of little data 10%, at most 50. Each label is held out in proportion.",
+    )
+    max_tokens: int = Field(
+        256, ge=2, le=limits.TOKENS, description="Longer texts are cut to this many tokens, and counted."
+    )

@@ -1,18 +1,22 @@
-"""Sentences turned into ids once, on disk, read through memory maps: a corpus may be larger than the memory.
+"""Examples turned into ids once, on disk, read shard by shard: a corpus may be larger than the memory.
 
-A cache is a folder of shards, each a safetensors file with 16,384 pairs (ids and lengths of both sides), and a
-cache.json that is written last. Shards are whole or not there, so a build that was cut off goes on where it stood; a
-lock makes a second run wait for the first instead of doing the same work. Ids take 2 bytes where the vocabulary
-allows it, lengths 4: about 2 bytes a token and 8 a pair.
+A cache is a folder of shards, each a safetensors file with the columns of 16,384 examples, and a cache.json that is
+written last. Shards are whole or not there, so a build that was interrupted continues where it stopped; a lock makes a
+second run wait for the first instead of doing the same work. Ids take 2 bytes where the vocabulary allows it, lengths
+4. Each shard carries a checksum. All are checked before a training starts, when damaged ones can still be made again,
+and again whenever they are read.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
 import shutil
+import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,46 +26,53 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged
+from glassformer.data.columns import Columns, Encoded, Pool
+from glassformer.data.shards import check_shard, flush, read_shard, write_shard, write_whole
 from glassformer.errors import DataError
-from glassformer.text import Tokenizer
+from glassformer.user_cache import user_cache_folder
 
-SHARD = 16_384  # pairs
-POOL = 16  # shards in memory at a time: 262,144 pairs are enough to find sentences of like length
-FORMAT = 1
+SHARD = 16_384  # examples
+POOL = 16  # shards in memory at a time: 262,144 examples are enough to find ones of like length
+FORMAT = 3  # 1 had no checksums, 2 only pairs
 CARD, LOCK, SHARDS = "cache.json", ".lock", "shard-*.safetensors"
+SEAL = "seal"  # the card's key for the sha256 of all its other keys
 NAME = re.compile(r"[0-9a-f]{32}")  # of a cache's folder
 UNUSED_DAYS = 30
 
-Pair = tuple[str, str]
+Example = Any
+Encode = Callable[[list[Example]], Encoded]  # a task's own: examples to columns of ids
+PoolOf = Callable[[Columns], Pool]  # likewise: columns to batches
 Progress = Callable[[int], None]
 
 
 class TokenCache:
     """A corpus as ids on disk."""
 
-    def __init__(self, folder: Path, *, source_marks: Marks, target_marks: Marks) -> None:
+    def __init__(self, folder: Path, pool_of: PoolOf) -> None:
         self.folder = folder
-        self.source_marks, self.target_marks = source_marks, target_marks
+        self.pool_of = pool_of
         card = read_card(folder)
         if card is None:
-            raise DataError(f"{folder} is not a whole token cache. Remove it; it is built again when needed.")
+            raise DataError(f"{folder} is not a complete token cache. Remove it; it is built again when needed.")
         self.card = card
-        self._whole: EncodedPairs | None = None
+        self._whole: Pool | None = None
 
     def __len__(self) -> int:
-        return int(self.card["pairs"])
+        return int(self.card["examples"])
 
     @property
     def left_out(self) -> int:
-        """Pairs with a side of no tokens or of too many."""
+        """Examples that were empty or too long."""
         return int(self.card["left_out"])
 
-    def pools(self, *, seed: int, epoch: int) -> Iterator[EncodedPairs]:
-        """All pairs, some shards at a time; which ones come together is a function of (seed, epoch)."""
+    @property
+    def cut(self) -> int:
+        """Examples that were cut to a length."""
+        return int(self.card["cut"])
+
+    def pools(self, *, seed: int, epoch: int) -> Iterator[Pool]:
+        """All examples, some shards at a time; which ones come together is a function of (seed, epoch)."""
         shards = int(self.card["shards"])
         if shards <= POOL:
             if self._whole is None:
@@ -72,59 +83,84 @@ class TokenCache:
         for group in np.array_split(order, -(-shards // POOL)):
             yield self._read(group.tolist())
 
-    def _read(self, numbers: Sequence[int]) -> EncodedPairs:
-        parts = [read_shard(shard_path(self.folder, number)) for number in numbers]
-        sides = (Ragged.joined([part[side] for part in parts]) for side in (0, 1))
-        return EncodedPairs(next(sides), next(sides), self.source_marks, self.target_marks)
+    def _read(self, numbers: Sequence[int]) -> Pool:
+        parts = [read_shard(shard_path(self.folder, number)).columns for number in numbers]
+        return self.pool_of(Columns.joined(parts))
 
 
 def cache_folder() -> Path:
-    """Where caches live: below $GLASSFORMER_CACHE, or the user's cache folder. Nothing else is in it."""
-    own, shared = os.environ.get("GLASSFORMER_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return (Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "glassformer") / "tokens"
+    """Where caches live: below $GLASSFORMER_CACHE, or the user's cache folder. Nothing else is in it.
+
+    Where the user's folder cannot be written, or there is no home, it is a temporary folder of the user's own.
+    """
+    if own := os.environ.get("GLASSFORMER_CACHE"):
+        return Path(own) / "tokens"
+    with suppress(FileNotFoundError):
+        folder = user_cache_folder()
+        if os.access(next(path for path in (folder, *folder.parents) if path.exists()), os.W_OK | os.X_OK):
+            return folder / "tokens"
+    return _temporary_folder() / "tokens"
+
+
+def _temporary_folder() -> Path:
+    """The same for every process of this user; refused where another user may have made it."""
+    folder = Path(tempfile.gettempdir()) / f"glassformer-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        about = folder.lstat()
+        if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022:
+            return folder
+    raise DataError(f"{folder}: not a folder that only you can write. Set GLASSFORMER_CACHE to a folder of your own.")
 
 
 def build_cache(
     folder: Path,
-    pairs: Iterable[Pair],
-    source: Tokenizer,
-    target: Tokenizer,
+    examples: Iterable[Example],
+    encode: Encode,
     *,
-    most: int,
     progress: Progress | None = None,
     on_wait: Callable[[], None] | None = None,
+    on_damage: Callable[[str], None] | None = None,
 ) -> None:
-    """Fills `folder` from `pairs`, unless that was done before. Pairs with a side of no or over `most` tokens stay out.
+    """Fills `folder` from `examples`, unless that was done before.
 
-    Reading goes on in this thread while the tokenizer's own threads, which need no interpreter, work on the last shard.
+    A cache that was made before is checked. Damaged files are made again, with the same bytes, and reported to
+    `on_damage`. Reading continues in this thread while the tokenizer's own threads, which need no interpreter, work on
+    the last shard.
     """
     with held(folder, on_wait=on_wait):
-        if read_card(folder) is not None:
+        damaged = damaged_files(folder)
+        if not damaged and read_card(folder) is not None:
             return
+        if damaged and on_damage is not None:
+            names = damaged[0] if len(damaged) == 1 else f"{damaged[0]} and {len(damaged) - 1:,} more"
+            on_damage(f"The token cache {folder} is damaged ({names}); making it again from the data")
         try:
-            sizes = list(make_shards(folder, pairs, source, target, most, progress))
-        except DataError:  # the sentences are not what they seemed: nothing of them may stay
+            sizes = list(make_shards(folder, examples, encode, progress))
+        except DataError:  # the data are not what they seemed: nothing of them may stay
             for shard in folder.glob(SHARDS):
                 shard.unlink()
             raise
-        kept, left_out = (sum(size[i] for size in sizes) for i in (0, 1))
-        card = {"format": FORMAT, "pairs": kept, "left_out": left_out, "shards": len(sizes)}
-        write_whole(folder / CARD, json.dumps(card).encode())
+        kept, left_out, cut = (sum(size[i] for size in sizes) for i in range(3))
+        card: dict[str, Any] = {"format": FORMAT, "examples": kept, "left_out": left_out, "cut": cut}
+        card["shards"] = len(sizes)
+        write_whole(folder / CARD, json.dumps({**card, SEAL: seal_of(card)}).encode())
+        flush(folder)
 
 
 def make_shards(
-    folder: Path, pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer, most: int, progress: Progress | None
-) -> Iterator[tuple[int, int]]:
-    """Of each shard in turn how many pairs are in it and how many stayed out."""
+    folder: Path, examples: Iterable[Example], encode: Encode, progress: Progress | None
+) -> Iterator[tuple[int, int, int]]:
+    """For each shard in turn: how many examples are in it, how many were left out and how many cut."""
     done = 0
     with ThreadPoolExecutor(max_workers=1) as worker:
         work = (
-            worker.submit(make_shard, shard_path(folder, number), shard, source, target, most)
-            for number, shard in enumerate(shards_of(pairs))
+            (worker.submit(make_shard, shard_path(folder, number), shard, encode), len(shard))
+            for number, shard in enumerate(shards_of(examples))
         )
-        for made in one_ahead(work):
+        for made, count in one_ahead(work):
             size = made.result()
-            done += sum(size)
+            done += count
             if progress is not None:
                 progress(done)
             yield size
@@ -139,53 +175,20 @@ def one_ahead(items: Iterator[Any]) -> Iterator[Any]:
         before = following
 
 
-def shards_of(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    rest = iter(pairs)
+def shards_of(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    rest = iter(examples)
     while shard := list(islice(rest, SHARD)):
         yield shard
 
 
-def make_shard(path: Path, pairs: list[Pair], source: Tokenizer, target: Tokenizer, most: int) -> tuple[int, int]:
-    """Encodes one shard, unless an earlier build that was cut off did so; how many pairs are in it, how many not."""
+def make_shard(path: Path, examples: list[Example], encode: Encode) -> tuple[int, int, int]:
+    """Encodes one shard, unless an earlier build that was interrupted did; examples in it, left out, and cut."""
     with suppress(DataError):
-        kept = len(read_shard(path)[0])
-        return kept, len(pairs) - kept
-    sides = [encoder.encode_flat([pair[i] for pair in pairs]) for i, encoder in enumerate((source, target))]
-    lengths = np.stack([lengths for _, lengths in sides], axis=1)
-    keep = (lengths.min(axis=1) > 0) & (lengths.max(axis=1) <= most)
-    tensors = {}
-    for name, (flat, side), tokenizer in zip(("source", "target"), sides, (source, target), strict=True):
-        dtype = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
-        tensors[f"{name}.ids"] = flat[np.repeat(keep, side)].astype(dtype)
-        tensors[f"{name}.lengths"] = side[keep].astype(np.int32)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with told_as_data_error(path):
-        save_file(tensors, temporary)
-        temporary.replace(path)
-    return int(keep.sum()), int((~keep).sum())
-
-
-@contextmanager
-def told_as_data_error(path: Path) -> Iterator[None]:
-    """A disk that is full or fails is told with what to do."""
-    try:
-        yield
-    except (OSError, SafetensorError) as error:
-        raise DataError(
-            f"{path}: cannot be written ({error}). Make room, or set GLASSFORMER_CACHE to a folder on another disk."
-        ) from None
-
-
-def read_shard(path: Path) -> tuple[Ragged, Ragged]:
-    """Both sides of one shard."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            sides = [Ragged(file.get_tensor(f"{n}.ids"), file.get_tensor(f"{n}.lengths")) for n in ("source", "target")]
-    except (OSError, SafetensorError) as error:
-        raise DataError(
-            f"{path}: cannot be read ({error}). Remove its folder; it is built again when needed."
-        ) from None
-    return sides[0], sides[1]
+        made = read_shard(path)
+        return len(made.columns), made.left_out, made.cut
+    encoded = encode(examples)
+    write_shard(path, encoded)
+    return len(encoded.columns), encoded.left_out, encoded.cut
 
 
 def shard_path(folder: Path, number: int) -> Path:
@@ -193,27 +196,60 @@ def shard_path(folder: Path, number: int) -> Path:
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:
-    """What a finished cache says of itself; None where there is none."""
-    try:
-        card = json.loads((folder / CARD).read_bytes())
-        os.utime(folder / CARD)  # in use: sweeping leaves it alone
-    except (OSError, ValueError):
+    """What a finished cache says of itself; None where there is none, or where a file of it is missing."""
+    card = _card(folder)
+    if card is None or not all(shard_path(folder, number).is_file() for number in range(card["shards"])):
         return None
-    shards = sum(1 for _ in folder.glob(SHARDS))
-    return card if isinstance(card, dict) and card.get("format") == FORMAT and card.get("shards") == shards else None
+    with suppress(OSError):
+        os.utime(folder / CARD)  # in use: sweeping leaves it alone
+    return card
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """A file that is whole or not there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with told_as_data_error(path):
-        temporary.write_bytes(content)
-        temporary.replace(path)
+def damaged_files(folder: Path) -> list[str]:
+    """Names of the files of a finished cache that are not what was written. Each shard is read once, bit by bit."""
+    if not (folder / CARD).exists() or _of_another_version(folder):
+        return []
+    card = _card(folder)
+    if card is None:
+        return [CARD]
+    return [path.name for path in (shard_path(folder, number) for number in range(card["shards"])) if _damaged(path)]
+
+
+def _damaged(path: Path) -> bool:
+    try:
+        check_shard(path)
+    except DataError:
+        return True
+    return False
+
+
+def _card(folder: Path) -> dict[str, Any] | None:
+    """The card of a finished cache in this version's format, if it is what was written."""
+    card = _content(folder / CARD)
+    seal = card.pop(SEAL, None)
+    return card if card.get("format") == FORMAT and seal == seal_of(card) else None
+
+
+def _of_another_version(folder: Path) -> bool:
+    found = _content(folder / CARD).get("format")
+    return isinstance(found, int) and found != FORMAT
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def seal_of(card: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager
 def held(folder: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
-    """Holds a folder of the cache; who comes second waits. The system lets go even after a crash."""
+    """Locks a folder of the cache; a second process waits. The system releases the lock even after a crash."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / LOCK).open("a")

@@ -1,8 +1,8 @@
-"""Decoding: one loop, choosers and rules, for any model that speaks the protocol."""
+"""Decoding: one loop, choosers and rules, for any model that implements the protocol."""
 
 from glassformer.decode.choosers import Best, BestRefilled, Sample
 from glassformer.decode.protocol import Generator, Hypothesis, by_gnmt, by_length
-from glassformer.decode.search import Task, search, steps
+from glassformer.decode.search import Search, search, steps
 from glassformer.decode.settings import DecodeSettings
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "Generator",
     "Hypothesis",
     "Sample",
-    "Task",
+    "Search",
     "by_gnmt",
     "by_length",
     "search",

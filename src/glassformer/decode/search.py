@@ -1,6 +1,7 @@
-"""The one loop of all decoding: step the model, let rules speak, let a chooser choose, put the ended aside.
+"""The one loop of all decoding: step the model, apply the rules, let the chooser choose, set complete hypotheses aside.
 
-Greedy, beam search and sampling are choosers; what may or must be said is a rule. Neither knows the model.
+Greedy decoding, beam search and sampling are choosers; what may or must be in an output is a rule. Neither knows the
+model.
 """
 
 from __future__ import annotations
@@ -15,33 +16,33 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from glassformer.decode.chances import Chances, Shortlist
+from glassformer.decode.next_token import NextToken, Shortlist
 from glassformer.decode.protocol import Generator, Hypothesis, Ranked, mean_per_token
-from glassformer.decode.rows import DEAD, Choice, Ended, Ints, Rows
+from glassformer.decode.rows import DEAD, Choice, Completed, Ints, Rows
 from glassformer.errors import ModelError
-from glassformer.nn.tape import Best
+from glassformer.nn.native.tape import Best
 
 
 class Chooser(Protocol):
-    """Decides how hypotheses go on."""
+    """Decides how hypotheses continue."""
 
     @property
     def width(self) -> int:
-        """Hypotheses of a sentence that are followed to their end, at the most."""
+        """The most hypotheses of a sentence that are followed to their end."""
 
     @property
-    def looks_at(self) -> int:
-        """How many of the most likely tokens of a row it asks for; 0: it must know of all."""
+    def shortlist_size(self) -> int:
+        """How many of the most likely tokens of a row it needs; 0: all of them."""
 
-    def left(self, count: int) -> Ints:
-        """How many hypotheses to follow of each of `count` sentences."""
+    def beam_widths(self, count: int) -> Ints:
+        """How many hypotheses to follow for each of `count` sentences."""
 
-    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
-        """From what may come next."""
+    def choose(self, next_token: NextToken | Shortlist, rows: Rows) -> Choice:
+        """How each sentence continues, given the distribution of the next token."""
 
 
 class Rule(Protocol):
-    """Changes what is likely: -inf forbids."""
+    """Changes how likely tokens are: -inf forbids one."""
 
     def apply(self, allowed: Tensor, log_probs: Tensor, rows: Rows) -> None:
         """Changes `allowed` (R, V) in place; `log_probs` are the model's own."""
@@ -51,176 +52,176 @@ class Watcher(Protocol):
     """Sees every step, to draw the tree of a search."""
 
     def on_choice(self, rows: Rows, choice: Choice) -> None:
-        """`rows` as they were, and how they go on."""
+        """`rows` before the step, and how they continue."""
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is to be decoded, and how."""
+class Search:
+    """What to decode, and how."""
 
     model: Generator
     batch: Any
-    limits: Ints  # (B,) how many tokens each sentence may have, the end mark included
-    bos: int | Ints  # what every hypothesis begins from; of each sentence, where they differ
+    limits: Ints  # (B,) the most tokens of each sentence's output, the end mark included
+    bos: int | Ints  # the token that every output starts from; one per sentence where they differ
     eos: int
     device: torch.device
     chooser: Chooser
     rules: Sequence[Rule] = ()
     ranked: Ranked = mean_per_token
     n_best: int = 1
-    cut_last: bool = True  # hypotheses that were cut come after those that ended; else their scores decide
+    cut_last: bool = True  # hypotheses that were cut come after finished ones; False: only scores decide
     watcher: Watcher | None = None
 
     @cached_property
-    def shortlisting(self) -> Callable[[Tensor, Any, int], tuple[Best, Any] | None] | None:
-        """The model's quicker step, where it has one and nobody needs to know more."""
-        return None if self.rules or not self.chooser.looks_at else getattr(self.model, "step_to_best", None)
+    def step_to_best(self) -> Callable[[Tensor, Any, int], tuple[Best, Any] | None] | None:
+        """The model's faster step, where it has one and the shortlist is enough."""
+        return None if self.rules or not self.chooser.shortlist_size else getattr(self.model, "step_to_best", None)
 
     @cached_property
-    def shortest(self) -> int:
-        """Of the limits."""
+    def smallest_limit(self) -> int:
         return int(self.limits.min()) if len(self.limits) else 0
 
 
-def search(task: Task) -> list[list[Hypothesis]]:
-    """The n best hypotheses of each sentence, best first."""
-    ended = [Ended() for _ in task.limits]
+def search(job: Search, progress: Callable[[int], None] | None = None) -> list[list[Hypothesis]]:
+    """The n best hypotheses of each sentence, best first. `progress` gets the number of new tokens of each step."""
+    completed = [Completed() for _ in job.limits]
     with torch.inference_mode():
-        for _ in going_on(task, ended):
-            pass
-    return [one.best(task.n_best, cut_last=task.cut_last) for one in ended]
+        for rows in decode(job, completed):
+            if progress is not None:
+                progress(rows.scores.size)
+    return [one.best(job.n_best, cut_last=job.cut_last) for one in completed]
 
 
 @torch.inference_mode()
-def steps(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
-    """The same, step by step: gives the rows after each; fills `ended`."""
-    yield from going_on(task, ended)
+def steps(job: Search, completed: Sequence[Completed]) -> Iterator[Rows]:
+    """The same step by step: yields the rows after each step, and fills `completed`."""
+    yield from decode(job, completed)
 
 
-def going_on(task: Task, ended: Sequence[Ended]) -> Iterator[Rows]:
-    """The loop: until every sentence is decided."""
-    rows = Rows.first(np.arange(len(task.limits)), left=task.chooser.left(len(task.limits)))
-    going = close_decided(task, rows, ended)
-    state, last = task.model.start(task.batch), np.full(len(rows.sentence), task.bos)
-    if not going.all():
-        state, rows, last = task.model.select(state, told(task, np.flatnonzero(going))), rows.keep(going), last[going]
+def decode(job: Search, completed: Sequence[Completed]) -> Iterator[Rows]:
+    """The loop: runs until every sentence is decided."""
+    rows = Rows.first(np.arange(len(job.limits)), left=job.chooser.beam_widths(len(job.limits)))
+    active = close_decided(job, rows, completed)
+    state, last = job.model.start(job.batch), np.full(len(rows.sentence), job.bos)
+    if not active.all():
+        state = job.model.select(state, to_device(job, np.flatnonzero(active)))
+        rows, last = rows.keep(active), last[active]
     while len(last):  # R
-        choice, state = chosen(task, last, state, rows)
-        if task.watcher is not None:
-            task.watcher.on_choice(rows, choice)
-        before, rows = rows, rows.grown(choice)
-        if uneventful(task, rows, choice):
+        choice, state = choose_next(job, last, state, rows)
+        if job.watcher is not None:
+            job.watcher.on_choice(rows, choice)
+        before, rows = rows, rows.extended(choice)
+        if all_continue(job, rows, choice):
             yield rows
             if rows.width == 1:
                 last = choice.token.ravel()
                 continue
-            going = np.ones(len(rows.sentence), dtype=bool)
+            active = np.ones(len(rows.sentence), dtype=bool)
         else:
-            give_up_stuck(task, before, rows, ended)
-            collect(task, rows, ended)
+            cut_stuck(job, before, rows, completed)
+            set_finished_aside(job, rows, completed)
             yield rows
-            going = close_decided(task, rows, ended)
-        index = continued(before, rows, choice)
-        if len(index) and not np.array_equal(index, np.arange(len(last))):
-            state = task.model.select(state, told(task, index))
-        rows = rows if going.all() else rows.keep(going)
+            active = close_decided(job, rows, completed)
+        parents = parent_rows(before, rows, choice)
+        if len(parents) and not np.array_equal(parents, np.arange(len(last))):
+            state = job.model.select(state, to_device(job, parents))
+        rows = rows if active.all() else rows.keep(active)
         last = rows.tokens[:, :, -1][rows.alive]
 
 
-def chosen(task: Task, last: Ints, state: Any, rows: Rows) -> tuple[Choice, Any]:
-    """How the rows go on after their last tokens, and the state that follows."""
-    ids = told(task, last)
-    if task.shortlisting is not None and (found := task.shortlisting(ids, state, task.chooser.looks_at)):
-        return task.chooser.choose(Shortlist(found[0]), rows), found[1]
-    logits, state, _ = task.model.step(ids, state)
-    return task.chooser.choose(obeying(task.rules, Chances(logits), rows), rows), state
+def choose_next(job: Search, last: Ints, state: Any, rows: Rows) -> tuple[Choice, Any]:
+    """How the rows continue after their last tokens, and the next state."""
+    ids = to_device(job, last)
+    if job.step_to_best is not None and (found := job.step_to_best(ids, state, job.chooser.shortlist_size)):
+        return job.chooser.choose(Shortlist(found[0]), rows), found[1]
+    logits, state, _ = job.model.step(ids, state)
+    return job.chooser.choose(apply_rules(job.rules, NextToken(logits), rows), rows), state
 
 
-def uneventful(task: Task, rows: Rows, choice: Choice) -> bool:
-    """Whether every hypothesis just goes on, and none has ended before: then there is nothing to decide."""
+def all_continue(job: Search, rows: Rows, choice: Choice) -> bool:
+    """Whether every hypothesis continues and none has ended so far: then there is nothing to decide."""
     return bool(
-        rows.length < task.shortest
-        and not (choice.token == task.eos).any()
+        rows.length < job.smallest_limit
+        and not (choice.token == job.eos).any()
         and rows.scores.min() > DEAD
-        and rows.left.min() == task.chooser.width
+        and rows.left.min() == job.chooser.width
     )
 
 
-def continued(before: Rows, rows: Rows, choice: Choice) -> Ints:
-    """The old row that each row goes on from, (R,)."""
+def parent_rows(before: Rows, rows: Rows, choice: Choice) -> Ints:
+    """The old row that each row continues, (R,)."""
     sentence, place = rows.alive.nonzero()
-    return before.numbers()[sentence, choice.parent[sentence, place]]
+    return before.row_numbers()[sentence, choice.parent[sentence, place]]
 
 
-def told(task: Task, numbers: Ints) -> Tensor:
-    here = torch.from_numpy(numbers)
-    return here if task.device.type == "cpu" else here.to(task.device)
+def to_device(job: Search, numbers: Ints) -> Tensor:
+    tensor = torch.from_numpy(numbers)
+    return tensor if job.device.type == "cpu" else tensor.to(job.device)
 
 
-def obeying(rules: Sequence[Rule], chances: Chances, rows: Rows) -> Chances:
-    """With what the rules leave."""
+def apply_rules(rules: Sequence[Rule], next_token: NextToken, rows: Rows) -> NextToken:
     if rules:
-        chances.ruled = chances.log_probs.clone()
+        next_token.after_rules = next_token.log_probs.clone()
         for rule in rules:
-            rule.apply(chances.ruled, chances.log_probs, rows)
-    return chances
+            rule.apply(next_token.after_rules, next_token.log_probs, rows)
+    return next_token
 
 
-def collect(task: Task, rows: Rows, ended: Sequence[Ended]) -> None:
-    """Hypotheses that just ended are put aside, and their sentence has one less to follow."""
-    done = rows.tokens[:, :, -1] == task.eos  # (B, k)
+def set_finished_aside(job: Search, rows: Rows, completed: Sequence[Completed]) -> None:
+    """Moves hypotheses that just reached the end mark to `completed`; their sentence has fewer left to follow."""
+    done = rows.tokens[:, :, -1] == job.eos  # (B, k)
     if not done.any():
         return
     done &= rows.alive
     for b, j in zip(*done.nonzero(), strict=True):
-        ended[rows.sentence[b]].all.append(hypothesis(task, rows, b, j, finished=True))
+        completed[rows.sentence[b]].all.append(hypothesis(job, rows, b, j, finished=True))
     rows.left = rows.left - done.sum(axis=1)
     rows.scores = np.where(done, DEAD, rows.scores)
 
 
-def give_up_stuck(task: Task, before: Rows, rows: Rows, ended: Sequence[Ended]) -> None:
-    """Where the rules forbid everything, the hypotheses end as they are."""
+def cut_stuck(job: Search, before: Rows, rows: Rows, completed: Sequence[Completed]) -> None:
+    """Where the rules forbid every token, the hypotheses end as they are."""
     best = rows.scores.max(axis=1)
     if np.isnan(best).any():
         raise ModelError(
-            "What the model says next is not a number. Its weights are damaged, or too large for this precision: "
+            "The model's output is not a number (NaN). Its weights are damaged, or too large for this precision: "
             "check them, or compute in float32."
         )
     if best.min() == DEAD:
         for b in np.flatnonzero((best == DEAD) & before.alive.any(axis=1)).tolist():
-            cut(task, before, b, ended)
+            cut(job, before, b, completed)
 
 
-def close_decided(task: Task, rows: Rows, ended: Sequence[Ended]) -> NDArray[np.bool_]:
-    """(B,) whether a sentence goes on; the rows of the others are dead from here on.
+def close_decided(job: Search, rows: Rows, completed: Sequence[Completed]) -> NDArray[np.bool_]:
+    """(B,) whether a sentence continues; the rows of the others are dead from here on.
 
-    A sentence at its limit gives up its open hypotheses as they are.
+    The open hypotheses of a sentence at its limit are cut.
     """
     best = rows.scores.max(axis=1)  # (B,)
-    verdicts: NDArray[np.bool_] = best > DEAD
-    if rows.length >= task.shortest:
-        full = rows.length >= task.limits[rows.sentence]
-        for b in np.flatnonzero(full & verdicts).tolist():
-            cut(task, rows, b, ended)
-        verdicts &= ~full
-    if rows.left.min(initial=task.chooser.width) == task.chooser.width and verdicts.all():
-        return verdicts
-    for b in np.flatnonzero(verdicts & (rows.left < task.chooser.width)).tolist():  # some hypotheses have ended
+    active: NDArray[np.bool_] = best > DEAD
+    if rows.length >= job.smallest_limit:
+        full = rows.length >= job.limits[rows.sentence]
+        for b in np.flatnonzero(full & active).tolist():
+            cut(job, rows, b, completed)
+        active &= ~full
+    if rows.left.min(initial=job.chooser.width) == job.chooser.width and active.all():
+        return active
+    for b in np.flatnonzero(active & (rows.left < job.chooser.width)).tolist():  # some hypotheses have ended
         sentence = rows.sentence[b]
-        # log P only falls with length: the best a hypothesis can reach is its present log P at full length.
-        attainable = task.ranked(float(best[b]), int(task.limits[sentence]))
-        verdicts[b] = not ended[sentence].settled(task.n_best, attainable)
-    rows.scores[~verdicts] = DEAD
-    return verdicts
+        # log P only falls with length: the best that a hypothesis can reach is its present log P at full length.
+        attainable = job.ranked(float(best[b]), int(job.limits[sentence]))
+        active[b] = not completed[sentence].settled(job.n_best, attainable)
+    rows.scores[~active] = DEAD
+    return active
 
 
-def cut(task: Task, rows: Rows, b: int, ended: Sequence[Ended]) -> None:
+def cut(job: Search, rows: Rows, b: int, completed: Sequence[Completed]) -> None:
     """The open hypotheses of a sentence end without an end mark."""
     for j in rows.alive[b].nonzero()[0]:
-        ended[rows.sentence[b]].all.append(hypothesis(task, rows, b, j, finished=False))
+        completed[rows.sentence[b]].all.append(hypothesis(job, rows, b, j, finished=False))
 
 
-def hypothesis(task: Task, rows: Rows, b: int, j: int, *, finished: bool) -> Hypothesis:
+def hypothesis(job: Search, rows: Rows, b: int, j: int, *, finished: bool) -> Hypothesis:
     ids, log_probs = rows.tokens[b, j].tolist(), rows.log_probs[b, j].tolist()
-    score = task.ranked(float(rows.scores[b, j]), len(ids))
+    score = job.ranked(float(rows.scores[b, j]), len(ids))
     return Hypothesis(tuple(ids[:-1] if finished else ids), tuple(log_probs), score, finished)

@@ -1,9 +1,10 @@
-"""Beam search in which given terms must be said: a glossary's, or placeholders.
+"""Beam search in which given terms must be in the output: a glossary's terms, or given words.
 
-Hypotheses that have said more of what they must compete only with their like (Post and Vilar 2018): each sentence's
-beam is shared evenly among those that still need as many tokens. So a term enters where the model finds it fits best,
-and not only when nothing else is left to say. A sentence without terms is searched as if there were no terms at all.
-Where the room left is just enough for the terms, nothing else may be said any more: no hypothesis ends without them.
+Hypotheses that have produced more of their terms compete only with each other (Post and Vilar 2018): each sentence's
+beam is divided evenly among hypotheses that still need the same number of tokens. So a term appears where the model
+finds it fits best, and not only when nothing else is left to add. A sentence without terms is searched as if no
+sentence had any. When the remaining length is just enough for the terms, no other token is allowed: no hypothesis ends
+without its terms.
 """
 
 from __future__ import annotations
@@ -16,32 +17,32 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.decode.chances import Chances, Shortlist
 from glassformer.decode.choosers import Best
+from glassformer.decode.next_token import NextToken, Shortlist
 from glassformer.decode.rows import DEAD, Choice, Floats, Ints, Rows, T
 
 
 class Form(NamedTuple):
-    """One way to say a term."""
+    """One way to write a term."""
 
     tokens: tuple[int, ...]
-    word: bool = True  # it ends as a word does: letters after it would make another word of it
+    word: bool = True  # it ends like a word: letters right after it would make another word
 
 
 @dataclass(frozen=True)
 class Term:
-    """What must be said, in one of several forms; a term that must be said twice stands there twice."""
+    """What the output must contain, in one of several forms; a term that must occur twice is listed twice."""
 
     forms: tuple[Form, ...]
-    opening: tuple[Form, ...] = ()  # the same at the very beginning of a sentence, where no space stands before
-    ordered: bool = False  # it is said only after the ordered ones that stand before it
+    opening: tuple[Form, ...] = ()  # the forms at the very beginning of an output, where no space precedes them
+    ordered: bool = False  # it comes only after the ordered terms listed before it
 
     @property
     def shortest(self) -> int:
         return min(len(form.tokens) for form in self.forms)
 
     def longer_than(self, form: Form) -> Iterator[Form]:
-        """Forms that begin as this one does and go on: `Hunde`, after `Hund`."""
+        """Forms that begin with this one and continue: `Hunde`, after `Hund`."""
         size = len(form.tokens)
         for other in (*self.forms, *self.opening):
             if len(other.tokens) > size and other.tokens[:size] == form.tokens:
@@ -49,88 +50,88 @@ class Term:
 
 
 def tokens_of(terms: Sequence[Term]) -> int:
-    """The fewest tokens that say all of them."""
+    """The fewest tokens that all of them take."""
     return sum(term.shortest for term in terms)
 
 
-class Begun(NamedTuple):
-    """A form that is under way."""
+class PartialForm(NamedTuple):
+    """A form of which some tokens are already in the output."""
 
-    place: int  # of its term among the open ones
+    place: int  # the index of its term among the open ones
     form: Form
-    said: int  # tokens of it
+    done: int  # how many of its tokens the output has
 
     @property
     def following(self) -> int:
-        return self.form.tokens[self.said]
+        return self.form.tokens[self.done]
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a hypothesis has said of its terms."""
+class TermState:
+    """How far a hypothesis is with its terms."""
 
-    open: tuple[Term, ...]  # still to be said
-    begun: tuple[Begun, ...] = ()
-    longer: tuple[tuple[Term, Begun], ...] = ()  # of the term that has just ended: how it could still go on
-    closing: bool = False  # a term just ended: its last word must not go on otherwise
-    first: bool = True  # nothing was said yet
+    open: tuple[Term, ...]  # not in the output yet
+    partial: tuple[PartialForm, ...] = ()
+    longer: tuple[tuple[Term, PartialForm], ...] = ()  # longer forms of the term that was just completed
+    closing: bool = False  # a term was just completed: its last word must not continue in any other way
+    first: bool = True  # the output is still empty
 
     @cached_property
     def needed(self) -> int:
-        """The fewest tokens that say all that is still open."""
-        fresh = tokens_of(self.open)
-        rest = (fresh - self.open[one.place].shortest + len(one.form.tokens) - one.said for one in self.begun)
-        return min([fresh, *rest])
+        """The fewest tokens that complete all open terms."""
+        whole = tokens_of(self.open)
+        rest = (whole - self.open[one.place].shortest + len(one.form.tokens) - one.done for one in self.partial)
+        return min([whole, *rest])
 
     @property
-    def prolonged_by(self) -> set[int]:
-        """The tokens that may go on with the term that has just ended."""
+    def extended_by(self) -> set[int]:
+        """The tokens that may extend the term that was just completed to a longer form."""
         return {one.following for _, one in self.longer}
 
-    def beginnings(self) -> Iterator[Begun]:
-        """The forms that could begin now."""
+    def starting(self) -> Iterator[PartialForm]:
+        """The forms that could start now."""
         waiting = False
         for place, term in enumerate(self.open):
             if not (waiting and term.ordered):
                 forms = term.opening if self.first and term.opening else term.forms
-                yield from (Begun(place, form, 0) for form in forms)
+                yield from (PartialForm(place, form, 0) for form in forms)
             waiting = waiting or term.ordered
 
     def wanted(self) -> set[int]:
-        """The tokens that bring it further."""
-        return {one.following for one in (*self.begun, *self.beginnings())}
+        """The tokens that advance a term."""
+        return {one.following for one in (*self.partial, *self.starting())}
 
-    def after(self, token: int) -> Iterator[Said]:
-        """With one more token. There are two ways where a term said may also be a part of another that is under way."""
+    def after(self, token: int) -> Iterator[TermState]:
+        """The state after one more token; two where a completed term may also be part of another partial one."""
         before = self.reopened(token)
-        under_way = (*before.begun, *before.beginnings())
-        matching = [one._replace(said=one.said + 1) for one in under_way if one.following == token]
-        ended = [one for one in matching if one.said == len(one.form.tokens)]
-        going_on = tuple(one for one in matching if one.said < len(one.form.tokens))
-        if not ended:
-            yield Said(before.open, going_on, first=False)
+        possible = (*before.partial, *before.starting())
+        matching = [one._replace(done=one.done + 1) for one in possible if one.following == token]
+        completed = [one for one in matching if one.done == len(one.form.tokens)]
+        partial = tuple(one for one in matching if one.done < len(one.form.tokens))
+        if not completed:
+            yield TermState(before.open, partial, first=False)
             return
-        longest = {one.place: one for one in sorted(ended, key=lambda one: one.said)}
+        longest = {one.place: one for one in sorted(completed, key=lambda one: one.done)}
         yield from (before.without(one) for one in longest.values())
-        others = tuple(one for one in going_on if all(one.place != other.place for other in ended))
+        others = tuple(one for one in partial if all(one.place != other.place for other in completed))
         if others:
-            yield Said(before.open, others, first=False)
+            yield TermState(before.open, others, first=False)
 
-    def reopened(self, token: int) -> Said:
-        """As if the term that has just ended had not, where this token goes on with a longer form of it."""
+    def reopened(self, token: int) -> TermState:
+        """The state with the term that was just completed open again, if this token extends it to a longer form."""
         found = [(term, one) for term, one in self.longer if one.following == token]
         if not found:
             return self
         term, place = found[0][0], found[0][1].place
         kept = (*self.open[:place], term, *self.open[place:])
-        return Said(kept, tuple(one for _, one in found), first=False)
+        return TermState(kept, tuple(one for _, one in found), first=False)
 
-    def without(self, said: Begun) -> Said:
-        """One term less to say."""
-        term, size = self.open[said.place], len(said.form.tokens)
-        longer = tuple((term, Begun(said.place, form, size)) for form in term.longer_than(said.form))
-        rest = (*self.open[: said.place], *self.open[said.place + 1 :])
-        return Said(rest, longer=longer, closing=said.form.word, first=False)
+    def without(self, completed: PartialForm) -> TermState:
+        """The state without the term that was just completed."""
+        term, size = self.open[completed.place], len(completed.form.tokens)
+        longer = tuple((term, PartialForm(completed.place, form, size)) for form in term.longer_than(completed.form))
+        rest = (*self.open[: completed.place], *self.open[completed.place + 1 :])
+        return TermState(rest, longer=longer, closing=completed.form.word, first=False)
 
 
 class Candidate(NamedTuple):
@@ -138,7 +139,7 @@ class Candidate(NamedTuple):
     token: int
     score: float
     log_prob: float
-    said: Said
+    state: TermState
 
 
 @dataclass(frozen=True)
@@ -146,37 +147,38 @@ class Vocabulary:
     """What tokens do to the word before them."""
 
     eos: int
-    prolonging: NDArray[np.bool_]  # (V,) they would go on with it
+    prolonging: NDArray[np.bool_]  # (V,) they would continue it
     silent: NDArray[np.bool_]  # (V,) they add nothing to the text
 
 
 @dataclass(frozen=True)
 class BestWithTerms:
-    """The most likely hypotheses in which all terms of a sentence are said. It remembers, so it is for one search."""
+    """The most likely hypotheses that contain all terms of their sentence. It has state, so it is for one search."""
 
-    widths: Ints  # (B,) hypotheses of each sentence
+    widths: Ints  # (B,) the beam width of each sentence
     terms: Sequence[Sequence[Term]]  # of each sentence
-    limits: Ints  # (B,) how many tokens each sentence may have
-    begins: Ints  # (B,) how many tokens of each sentence are given: there the rules alone decide
+    limits: Ints  # (B,) the most tokens of each sentence's output
+    prefixes: Ints  # (B,) the length of each forced prefix: there the rules alone decide
     vocabulary: Vocabulary
-    said: dict[int, list[Said]] = field(default_factory=dict)  # of each sentence's hypotheses
-    looks_at: ClassVar[int] = 0
+    states: dict[int, list[TermState]] = field(default_factory=dict)  # of each sentence's hypotheses
+    shortlist_size: ClassVar[int] = 0
 
     @property
     def width(self) -> int:
         return int(self.widths.max())
 
-    def left(self, count: int) -> Ints:  # noqa: ARG002
+    def beam_widths(self, count: int) -> Ints:  # noqa: ARG002
         return self.widths.copy()
 
-    def choose(self, chances: Chances | Shortlist, rows: Rows) -> Choice:
-        assert isinstance(chances, Chances)
-        choice = Best(self.width).choose(chances, rows)
+    def choose(self, next_token: NextToken | Shortlist, rows: Rows) -> Choice:
+        assert isinstance(next_token, NextToken)
+        choice = Best(self.width).choose(next_token, rows)
         bound = [b for b, sentence in enumerate(rows.sentence) if self.terms[sentence] and rows.alive[b].any()]
         if not bound:
             return choice
-        _, tokens, _ = chances.best(2 * self.width)
-        step = Step(rows, rows.numbers(), tokens, *(x.cpu().numpy() for x in (chances.log_probs, chances.allowed)))
+        _, tokens, _ = next_token.best(2 * self.width)
+        both = (x.cpu().numpy() for x in (next_token.log_probs, next_token.allowed))
+        step = Step(rows, rows.row_numbers(), tokens, *both)
         wide = Choice(
             parent=widened(choice.parent, self.width),
             token=widened(choice.token, self.width),
@@ -184,44 +186,43 @@ class BestWithTerms:
             scores=widened(choice.scores, self.width, DEAD),
         )
         for b in bound:
-            self.fill(
-                wide, rows, b, [one for j in rows.alive[b].nonzero()[0] for one in self.candidates(step, b, int(j))]
-            )
+            found = [one for j in rows.alive[b].nonzero()[0] for one in self.candidates(step, b, int(j))]
+            self.fill(wide, rows, b, found)
         return wide
 
     def candidates(self, step: Step, b: int, j: int) -> Iterator[Candidate]:
-        """How hypothesis j of sentence b may go on: with tokens that say more of its terms, and with the likeliest."""
+        """How hypothesis j of sentence b may continue: with tokens that advance its terms, and with the likely ones."""
         sentence, row = int(step.rows.sentence[b]), int(step.numbers[b, j])
-        states = self.said.setdefault(sentence, [Said(tuple(self.terms[sentence]))])
+        states = self.states.setdefault(sentence, [TermState(tuple(self.terms[sentence]))])
         state, base = states[j], float(step.rows.scores[b, j])
-        room = int(self.limits[sentence]) - step.rows.length - 2  # after this token, before the end mark
-        most = max(room, state.needed - 1, 0)  # that may be needed after it
-        wanted = state.wanted() if step.rows.length >= self.begins[sentence] else set()
-        for token in sorted(wanted | state.prolonged_by):
+        budget = int(self.limits[sentence]) - step.rows.length - 2  # tokens after this one and before the end mark
+        most = max(budget, state.needed - 1, 0)  # the most that may be needed after this token
+        wanted = state.wanted() if step.rows.length >= self.prefixes[sentence] else set()
+        for token in sorted(wanted | state.extended_by):
             value = step.log_probs[row, token] if token in wanted else step.allowed[row, token]
-            if value > DEAD and (token in state.prolonged_by or self.may_follow(state, np.array([token]))[0]):
-                said = (after for after in state.after(token) if after.needed <= most)
+            if value > DEAD and (token in state.extended_by or self.may_follow(state, np.array([token]))[0]):
+                following = (after for after in state.after(token) if after.needed <= most)
                 log_prob = float(step.log_probs[row, token])
-                yield from (Candidate(j, token, base + float(value), log_prob, after) for after in said)
-        plain = Said(state.open, first=False)  # what any other token leads to
+                yield from (Candidate(j, token, base + float(value), log_prob, after) for after in following)
+        plain = TermState(state.open, first=False)  # after any other token
         if plain.needed <= most:
             for token in self.likely(step, row, state, wanted, width=int(self.widths[sentence])).tolist():
                 score = base + float(step.allowed[row, token])
                 yield Candidate(j, token, score, float(step.log_probs[row, token]), plain)
 
-    def likely(self, step: Step, row: int, state: Said, wanted: set[int], *, width: int) -> Ints:
-        """The likeliest tokens that say nothing of the terms; after a term only those that may follow it."""
+    def likely(self, step: Step, row: int, state: TermState, wanted: set[int], *, width: int) -> Ints:
+        """The most likely tokens that advance no term; after a term, only those that may follow it."""
         tokens = step.best[row, : 2 * width]
         if state.closing:
             free = np.where(self.vocabulary.prolonging, DEAD, step.allowed[row])
             tokens = np.argpartition(-free, min(width, len(free) - 1))[: width + 1]
         if not state.open:
             tokens = np.union1d(tokens, [self.vocabulary.eos])
-        known = np.isin(tokens, [*wanted, *state.prolonged_by])
-        return tokens[self.may_follow(state, tokens) & ~known & (step.allowed[row, tokens] > DEAD)]
+        used = np.isin(tokens, [*wanted, *state.extended_by])
+        return tokens[self.may_follow(state, tokens) & ~used & (step.allowed[row, tokens] > DEAD)]
 
-    def may_follow(self, state: Said, tokens: Ints) -> NDArray[np.bool_]:
-        """No end before all is said, the last word of a term stays as it is, and nothing is said that says nothing."""
+    def may_follow(self, state: TermState, tokens: Ints) -> NDArray[np.bool_]:
+        """No end before all terms are complete, no change to the last word of a term, no empty tokens."""
         ends = tokens == self.vocabulary.eos
         barred = self.vocabulary.silent[tokens] & ~ends
         if state.closing:
@@ -229,9 +230,9 @@ class BestWithTerms:
         return ~barred & ~(ends & bool(state.open))
 
     def fill(self, choice: Choice, rows: Rows, b: int, found: list[Candidate]) -> None:
-        """Writes the chosen ones of sentence b into the choice."""
-        chosen = shared_out(found, int(rows.left[b]))
-        self.said[int(rows.sentence[b])] = [one.said for one in chosen] or [Said(())]
+        """Writes the chosen candidates of sentence b into the choice."""
+        chosen = divide_beam(found, int(rows.left[b]))
+        self.states[int(rows.sentence[b])] = [one.state for one in chosen] or [TermState(())]
         choice.scores[b] = DEAD
         for j, one in enumerate(chosen):
             choice.parent[b, j], choice.token[b, j] = one.parent, one.token
@@ -240,29 +241,29 @@ class BestWithTerms:
 
 @dataclass(frozen=True)
 class Step:
-    """What the model says now, in numpy."""
+    """The next token of each row at this step, in numpy."""
 
     rows: Rows
-    numbers: Ints  # (B, k) of the hypotheses among the rows
-    best: Ints  # (R, n) the likeliest tokens
+    numbers: Ints  # (B, k) the row of each hypothesis
+    best: Ints  # (R, n) the most likely tokens
     log_probs: Floats  # (R, V) the model's own
     allowed: Floats  # (R, V) after the rules
 
 
-def shared_out(found: Sequence[Candidate], places: int) -> list[Candidate]:
-    """The best of each kind in turn, those that need the fewest tokens first, until all places are taken."""
+def divide_beam(found: Sequence[Candidate], width: int) -> list[Candidate]:
+    """The best of each group in turn until the beam is full; groups that need the fewest tokens come first."""
     groups: dict[int, list[Candidate]] = {}
     for one in sorted(found, key=lambda one: -one.score):
-        groups.setdefault(one.said.needed, []).append(one)
+        groups.setdefault(one.state.needed, []).append(one)
     queues = [groups[needed] for needed in sorted(groups)]
     taken: list[Candidate] = []
-    while len(taken) < places and any(queues):
-        taken += [queue.pop(0) for queue in queues if queue][: places - len(taken)]
+    while len(taken) < width and any(queues):
+        taken += [queue.pop(0) for queue in queues if queue][: width - len(taken)]
     return sorted(taken, key=lambda one: -one.score)
 
 
 def widened(values: NDArray[T], width: int, filling: float = 0) -> NDArray[T]:
     """(B, k') -> (B, k), a copy."""
-    room = np.full((len(values), width), filling, dtype=values.dtype)
-    room[:, : values.shape[1]] = values
-    return room
+    wide = np.full((len(values), width), filling, dtype=values.dtype)
+    wide[:, : values.shape[1]] = values
+    return wide

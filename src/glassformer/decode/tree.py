@@ -1,4 +1,4 @@
-"""The whole tree of a search: every beginning that was followed, also those that were given up."""
+"""The whole tree of a search: every prefix that was followed, including those that were dropped."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ ROOT = 0
 
 @dataclass(frozen=True)
 class Node:
-    """A beginning: its last token, and what it goes on from."""
+    """A prefix: its last token, and the node that it continues."""
 
     number: int
-    parent: int  # of the root, which says nothing, itself
+    parent: int  # the root, the empty prefix, is its own parent
     token: int
-    log_prob: float  # of the token, as the model has it
-    score: float  # of the whole beginning, not normalised
+    log_prob: float  # the model's log-probability of the token
+    score: float  # of the whole prefix, not normalised
 
 
 @dataclass
 class Tree:
-    """Watches a search."""
+    """A `Watcher` that records the tree of a search."""
 
     nodes: dict[int, list[Node]] = field(default_factory=dict)  # of each sentence, the root first
-    places: dict[int, list[int]] = field(default_factory=dict)  # the nodes of its hypotheses as they stand now
+    places: dict[int, list[int]] = field(default_factory=dict)  # the nodes of its current hypotheses
 
     def on_choice(self, rows: Rows, choice: Choice) -> None:
         for b, sentence in enumerate(rows.sentence.tolist()):

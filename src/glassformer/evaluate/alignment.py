@@ -1,7 +1,8 @@
-"""Word alignment read off attention, and how far it is from the truth."""
+"""Word alignment taken from attention, and its error against a reference alignment."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -29,33 +30,47 @@ def word_links(
     source_words and target_words give the word of each piece, None for pieces that are no word (the end mark). The
     attention of a word is the mean over its target pieces and the sum over the pieces of each source word.
     """
-    sources = sorted({w for w in source_words if w is not None})
-    targets = sorted({w for w in target_words if w is not None})
-    if not sources or not targets:
+    by_word = by_words(attention, source_words, target_words)
+    if not by_word.size:
         return frozenset()
-    by_word = _membership(targets, target_words, mean=True) @ attention @ _membership(sources, source_words).T
+    targets = sorted({w for w in target_words if w is not None})
+    sources = sorted({w for w in source_words if w is not None})
     return frozenset((sources[int(best)], target) for target, best in zip(targets, by_word.argmax(axis=1), strict=True))
 
 
-def _membership(
-    words: Sequence[int], word_of_piece: Sequence[int | None], *, mean: bool = False
+def by_words(
+    attention: NDArray[np.floating], source_words: Sequence[int | None], target_words: Sequence[int | None]
 ) -> NDArray[np.floating]:
-    """(words, pieces): 1 where the piece belongs to the word, or 1/n for a mean over its n pieces."""
-    matrix = np.array([[float(w == word) for w in word_of_piece] for word in words])
-    return matrix / matrix.sum(axis=1, keepdims=True) if mean else matrix
+    """Attention between pieces (T, S) -> attention between words: mean over target pieces, sum over source pieces."""
+    return _summed(_summed(attention, target_words, mean=True).T, source_words).T
+
+
+def _summed(
+    values: NDArray[np.floating], word_of_piece: Sequence[int | None], *, mean: bool = False
+) -> NDArray[np.floating]:
+    """(pieces, n) -> (words, n): the sum over the pieces of each word, or their mean."""
+    pieces = [i for i, word in enumerate(word_of_piece) if word is not None]
+    words, places = np.unique([word_of_piece[i] for i in pieces], return_inverse=True)
+    total = np.zeros((len(words), values.shape[1]))
+    np.add.at(total, places, values[pieces])
+    return total / np.bincount(places, minlength=len(words))[:, None] if mean else total
 
 
 def words_of_pieces(spans: Sequence[tuple[int, int]], word_spans: Sequence[tuple[int, int]]) -> list[int | None]:
-    """For each piece's character span, the word it overlaps first; None where it overlaps none (a lone space)."""
+    """For each piece's character span, the word it overlaps first; None where it overlaps none (a lone space).
+
+    Both come in the order of the text.
+    """
     owners: list[int | None] = []
+    ends = [right for _, right in word_spans]
     for start, end in spans:
-        overlapping = (i for i, (left, right) in enumerate(word_spans) if start < right and left < end)
-        owners.append(next(overlapping, None))
+        first = bisect_right(ends, start)  # the first word that ends after the piece begins
+        owners.append(first if first < len(word_spans) and word_spans[first][0] < end and start < end else None)
     return owners
 
 
 def spans_of_words(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each word stands in the text, read from left to right."""
+    """The position of each word in the text, searched from left to right."""
     spans, position = [], 0
     for word in words:
         start = text.index(word, position)

@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from sacrebleu.metrics.bleu import BLEU
-
-from glassformer.data.checks.scripts import WITHOUT_SPACES, letters_by_script
+from glassformer.text.scripts import WITHOUT_SPACES, letters_by_script
 
 _USUAL = "13a"
 _JAPANESE, _KOREAN = "ja", "ko"
@@ -28,8 +26,8 @@ _LANGUAGES = {
     **dict.fromkeys(("bo", "bod", "tib", "dz", "dzo", "shn", "mnw", "ksw", "nod", "khb", "tdd"), "char"),
 }
 
-# sacreBLEU's own choice needs packages that few have (its extras ja and ko). Without them: Japanese has no spaces, so
-# characters it is; Korean has them, so 13a works, on longer words than MeCab's.
+# sacreBLEU's own choice needs packages that few users install (its extras ja and ko). Without them, Japanese is split
+# into characters because it has no spaces; Korean has spaces, so 13a works, with longer words than MeCab's.
 _WITH_PACKAGES = {_JAPANESE: ("ja-mecab", "char"), _KOREAN: ("ko-mecab", _USUAL)}
 _KANA_SHARE = 0.1  # of the Chinese characters and kana together: Japanese has far more, Chinese at most a name
 
@@ -60,7 +58,9 @@ def _by_script(references: Iterable[Sequence[str]]) -> str:
 
 @cache
 def usable(tokenizer: str) -> bool:
-    """Whether the packages that a tokenizer of sacreBLEU stands on are installed, with the dictionary it wants."""
+    """Whether the packages that a tokenizer of sacreBLEU needs are installed, with their dictionary."""
+    from sacrebleu.metrics.bleu import BLEU
+
     try:
         BLEU(tokenize=tokenizer)
     except (ImportError, RuntimeError, AssertionError):

@@ -1,32 +1,105 @@
-"""Scores of translations: sacreBLEU's BLEU and chrF with their signatures, exact match, all with intervals."""
+"""Scores of translations: sacreBLEU's BLEU and chrF with their signatures, and exact match.
+
+An example is a pair of a source and its references; a prediction is the text of a translation. `translation_metrics`
+makes the three metrics for translations into a language, which decides how BLEU finds the words. BLEU, CHRF and EXACT
+are those for a language that is not known: the script of the references decides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from numpy.typing import NDArray
 
 from glassformer.errors import DataError
-from glassformer.evaluate.bleu_tokenizer import bleu_tokenizer
+from glassformer.evaluate import sacrebleu_counts as sacre
+from glassformer.evaluate.intervals import RESAMPLES, score_with_interval
+from glassformer.evaluate.metric import Counts, Measured, Metric, Scale, percent_of
 from glassformer.evaluate.score import Score
 
-RESAMPLES = 1000
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric as SacreMetric
+
+References = Sequence[Sequence[str]]  # of each sentence
+Examples = Sequence[tuple[str, Sequence[str]]]  # source and references
+Make = Callable[[References], "SacreMetric"]  # sacreBLEU's metric for these references
+
+POINTS = Scale(excellent=90.0, fair=60.0, weak=30.0, gain=0.5, noise=20.0)
+
+# What a BLEU of at least this much means, roughly: the bands that translators' tools commonly quote.
+BLEU_WORDS = (
+    (90.0, "nearly all are right"),
+    (60.0, "most are right or nearly so"),
+    (40.0, "good translations, with slips"),
+    (30.0, "understandable, often good"),
+    (20.0, "the gist comes through, with clear mistakes"),
+    (10.0, "the gist is hard to get"),
+    (0.0, "hardly usable"),
+)
 
 
-class PlainCHRF(CHRF):
-    """sacreBLEU's bootstrap counts in numpy's float32; where some draws score a plain 0.0, its mean of both fails."""
+def translation_metrics(language: str | None = None) -> tuple[Metric, ...]:
+    """BLEU, chrF and exact match of translations into `language`, a code such as de or zh-TW."""
+    bleu = _of_sacrebleu("bleu", "BLEU", partial(sacre.make_bleu, language), plain=partial(sacre.make_bleu, None, ()))
+    chrf = _of_sacrebleu("chrf", "chrF", lambda _: sacre.make_chrf(), plain=sacre.make_chrf)
+    exact = Metric("exact", "exact match", percent_of, exact_counts, signature=_exact_signature)
+    return (
+        replace(bleu, scale=replace(POINTS, words=BLEU_WORDS)),
+        replace(chrf, scale=POINTS, judges_one=True),
+        replace(exact, at_validations=False, judges_one=True),
+    )
 
-    def _compute_score_from_stats(self, stats: Any) -> Any:
-        return super()._compute_score_from_stats([int(count) for count in stats])
+
+def _of_sacrebleu(key: str, label: str, make: Make, *, plain: Callable[[], SacreMetric]) -> Metric:
+    """`plain` makes the metric without a language: the score of given counts does not depend on the language."""
+
+    def counts(hypotheses: Sequence[str], examples: Examples) -> Counts:
+        references = references_of(examples)
+        return sacre.sentence_counts(make(references), hypotheses, references)
+
+    def score(summed: Counts) -> NDArray[np.float64]:
+        return sacre.scores_of(plain(), summed)
+
+    def signature(examples: Examples) -> str:
+        references = references_of(examples)
+        return sacre.signature_of(make(references), references)
+
+    def interval(hypotheses: Sequence[str], examples: Examples, resamples: int) -> Score:
+        references, metric = references_of(examples), make(references_of(examples))
+        return sacre.corpus_score(metric, hypotheses, references, resamples=resamples, label=label, key=key)
+
+    return Metric(key, label, score, counts, signature=signature, own_interval=interval)
+
+
+def references_of(examples: Examples) -> list[Sequence[str]]:
+    """The last element of each example."""
+    return [example[-1] for example in examples]
+
+
+def exact_counts(hypotheses: Sequence[str], examples: Examples) -> Counts:
+    """[1 if equal to a reference, 1]"""
+    pairs = zip(hypotheses, references_of(examples), strict=True)
+    return np.array([[float(hypothesis in options), 1.0] for hypothesis, options in pairs])
+
+
+def _exact_signature(examples: Examples) -> str:
+    counts = {len(options) for options in references_of(examples)}
+    return f"exact|case:mixed|nrefs:{'var' if len(counts) > 1 else counts.pop()}"
+
+
+BLEU, CHRF, EXACT = translation_metrics()
+
+
+# From plain lists
 
 
 def corpus_scores(
     hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: References,
     *,
     language: str | None = None,
     resamples: int = RESAMPLES,
@@ -36,52 +109,28 @@ def corpus_scores(
     `language` is the code of what was translated into; it decides how BLEU finds the words (see `bleu_tokenizer`).
     """
     check_translations(hypotheses, references)
-    streams = reference_streams(references)
-    metrics = [("BLEU", BLEU(tokenize=bleu_tokenizer(language, references))), ("chrF", PlainCHRF())]
-    scores = [_corpus_score(name, metric, hypotheses, streams, resamples) for name, metric in metrics]
-    return [*scores, exact_match(hypotheses, references, resamples=resamples)]
+    examples, metrics = with_references(references), translation_metrics(language)
+    return [score_with_interval(metric, hypotheses, examples, resamples=resamples) for metric in metrics]
 
 
 def bleu_and_chrf(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str | None = None
+    hypotheses: Sequence[str], references: References, *, language: str | None = None
 ) -> tuple[float, float]:
-    """The two numbers alone, quick enough for every validation."""
+    """Only the two numbers, fast enough for every validation."""
     check_translations(hypotheses, references)
-    streams = reference_streams(references)
-    bleu, chrf = BLEU(tokenize=bleu_tokenizer(language, references)), CHRF()
-    return bleu.corpus_score(hypotheses, streams).score, chrf.corpus_score(hypotheses, streams).score
+    examples = with_references(references)
+    bleu, chrf, _ = (Measured(one, one.counts(hypotheses, examples)).total for one in translation_metrics(language))
+    return bleu, chrf
 
 
-def check_translations(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def with_references(references: References) -> list[tuple[str, Sequence[str]]]:
+    """Examples whose sources are not needed."""
+    return [("", options) for options in references]
+
+
+def check_translations(hypotheses: Sequence[str], references: References) -> None:
     if not hypotheses or len(hypotheses) != len(references):
         raise DataError(
             f"Got {len(hypotheses):,} translations and {len(references):,} references: there must be equally many, "
             "and at least one."
         )
-
-
-def reference_streams(references: Sequence[Sequence[str]]) -> Any:
-    """References per sentence -> sacreBLEU's streams: the first of each, then the second of each or None, and so on.
-
-    (sacreBLEU accepts None for a missing reference, but its types do not say so.)
-    """
-    count = max(len(options) for options in references)
-    return [[options[i] if i < len(options) else None for options in references] for i in range(count)]
-
-
-def _corpus_score(name: str, metric: Metric, hypotheses: Sequence[str], streams: Any, resamples: int) -> Score:
-    """sacreBLEU's own bootstrap: `resamples` draws of the sentences with replacement."""
-    result = metric.corpus_score(hypotheses, streams, n_bootstrap=resamples)
-    mean, half = getattr(result, "_mean", result.score), getattr(result, "_ci", 0.0)
-    low, high = max(0.0, mean - half), min(100.0, mean + half)
-    return Score(name, result.score, low, high, str(metric.get_signature()), len(hypotheses))
-
-
-def exact_match(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES) -> Score:
-    """Percent of translations that equal one of their references to the letter."""
-    right = np.array([hypothesis in options for hypothesis, options in zip(hypotheses, references, strict=True)])
-    random, count = np.random.default_rng(12345), len(right)
-    means = [right[random.integers(0, count, count)].mean() for _ in range(resamples)]  # one draw at a time: memory
-    low, high = np.percentile(means, [2.5, 97.5]).tolist()
-    signature = f"exact|case:mixed|nrefs:{'var' if len({len(o) for o in references}) > 1 else len(references[0])}"
-    return Score("exact match", 100 * float(right.mean()), 100 * low, 100 * high, signature, len(right))

@@ -1,7 +1,7 @@
-"""Taking a head out: what becomes of the rest without it.
+"""Removing an attention head, to see what the rest of the model does without it.
 
-A head's result is replaced before the heads are put together: by nothing, or by a mean that says what the head gives on
-average, so that only what it does in particular is lost.
+A head's result is replaced before the heads are combined: by 0, or by the head's mean result, so that only what the
+head does for this input in particular is lost.
 """
 
 from __future__ import annotations
@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from glassformer.nn.attention import HeadsOut
+from glassformer.nn.taps import listening
 
 
 @contextmanager
 def without_head(out: HeadsOut, head: int, *, instead: Tensor | None = None) -> Iterator[None]:
-    """While open, the head's result is `instead` (E,), or 0."""
+    """While open, the head's result is `instead` (E,), or 0, in everything that this thread computes."""
 
-    def replaced(_: nn.Module, __: object, z: Tensor) -> Tensor:
+    def replaced(z: Tensor) -> Tensor:
         z = z.clone()  # (B, H, T, E)
         z[:, head] = 0 if instead is None else instead.to(z)
         return z
 
-    hook = out.z.register_forward_hook(replaced)
-    try:
+    with listening([(out.z, replaced)]):
         yield
-    finally:
-        hook.remove()

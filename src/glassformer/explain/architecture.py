@@ -70,7 +70,7 @@ def architecture_of(model: nn.Module, *, kind: str, context: int | None = None) 
     total = sum(parameter.numel() for parameter in model.parameters())
     return Architecture(
         kind=kind,
-        settings=config.model_dump(exclude_none=True, exclude={"size"}),
+        settings=config.model_dump(exclude_none=True, exclude={"kind", "size"}),
         context=chosen,
         parameters=total,
         flops=root.flops,
@@ -199,6 +199,8 @@ def architecture_view(found: Architecture, *, depth: int | None = None) -> Itera
 
 
 def settings_line(settings: dict[str, Any]) -> str:
+    if not settings.get("experts"):  # what is set for experts means nothing without them
+        settings = {name: value for name, value in settings.items() if name not in ("experts_per_token", "balance")}
     return ", ".join(words for name, value in settings.items() if (words := setting_words(name, value)))
 
 

@@ -1,4 +1,4 @@
-"""The tree of a beam search, for people: which beginnings were followed, how likely each was, and which won."""
+"""The tree of a beam search for people: which beginnings it followed, how probable each was, and which one won."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from rich.text import Text
 from rich.tree import Tree as RichTree
 
 from glassformer.decode.tree import ROOT, Node
+from glassformer.explain.heat_map import visible
+from glassformer.explain.view import title_view
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """A node with its piece of text."""
+    """A node of the tree, with its last piece of text."""
 
     number: int
     parent: int
     piece: str
-    probability: float  # of this piece after what stands before it
-    log_prob: float  # of all up to here
-    ended: bool  # with this piece the sentence is at its end
-    best: bool  # on the way to the translation
+    probability: float  # of this piece, given those before it
+    log_prob: float  # of all pieces so far
+    ended: bool  # this piece ends the sentence
+    best: bool  # part of the translation
 
 
 @dataclass(frozen=True)
 class BeamTree:
-    """Every beginning that a search has followed, in the order in which it did."""
+    """Every beginning that a search followed, in the order of the search."""
 
     text: str
     translation: str
     beam: int
     beginnings: tuple[Beginning, ...]
+    widened: bool = False  # a beam of 1 was asked for, which has no branches
 
     @property
     def children(self) -> Mapping[int, list[Beginning]]:
@@ -49,40 +52,40 @@ class BeamTree:
 def beginnings_of(
     nodes: Sequence[Node], pieces: Sequence[str], probabilities: Sequence[float], *, eos: int, best: Sequence[int]
 ) -> tuple[Beginning, ...]:
-    """`best`: the tokens of the translation, its end mark among them; nodes without the root."""
-    way, here = set(), ROOT
+    """`nodes` without the root; `best` are the tokens of the translation, with its end token."""
+    path, here = set(), ROOT
     for token in best:
         here = next(node.number for node in nodes if node.parent == here and node.token == token)
-        way.add(here)
+        path.add(here)
     return tuple(
-        Beginning(node.number, node.parent, piece, chance, node.score, node.token == eos, node.number in way)
-        for node, piece, chance in zip(nodes, pieces, probabilities, strict=True)
+        Beginning(node.number, node.parent, piece, probability, node.score, node.token == eos, node.number in path)
+        for node, piece, probability in zip(nodes, pieces, probabilities, strict=True)
     )
 
 
 def tree_view(tree: BeamTree) -> RichTree:
-    """Beginnings with one way to go on stand in one line; where the search was of two minds, it branches."""
+    """One line for a run of beginnings with a single continuation each; a branch where there are several."""
     children = tree.children
-    view = RichTree(Text.assemble(tree.text, ("  →  ", "bold"), (tree.translation, "bold")), guide_style="dim")
+    view = RichTree(title_view(tree.text, tree.translation), guide_style="dim")
     open_branches = [(view, one) for one in reversed(children[ROOT])]
-    while open_branches:  # deep trees must not meet the limit of recursion
+    while open_branches:  # a loop, because deep trees would exceed the recursion limit
         above, first = open_branches.pop()
         run = [first]
         while len(following := children[run[-1].number]) == 1:
             run.append(following[0])
-        branch = above.add(line_of(run, given_up=not following and not run[-1].ended))
+        branch = above.add(run_line(run, dropped=not following and not run[-1].ended))
         open_branches += [(branch, one) for one in reversed(following)]
     return view
 
 
-def line_of(run: Sequence[Beginning], *, given_up: bool) -> Text:
-    """`ein 0.93  Hund 0.71  ✗`: what was given up is dim, the way to the translation bold."""
+def run_line(run: Sequence[Beginning], *, dropped: bool) -> Text:
+    """`ein 0.93  Hund 0.71  ✗`: dim if the search dropped it, bold green on the path to the translation."""
     line = Text()
     for one in run:
-        line.append(one.piece or "''", style="bold green" if one.best else "dim" if given_up else "")
+        line.append(visible(one.piece), style="bold green" if one.best else "dim" if dropped else "")
         line.append(f" {one.probability:.2f}  ", style="dim")
     last = run[-1]
-    mark = "✗" if given_up else "✓" if last.ended else ""
+    mark = "✗" if dropped else "✓" if last.ended else ""
     if mark:
         line.append(f"{mark}  log P {last.log_prob:.2f}", style="bold green" if last.best else "dim")
     return line

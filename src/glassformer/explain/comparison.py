@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from glassformer.evaluate.score import Score
+from glassformer.explain.charts import Chart, ShownMetric
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,12 @@ class ShownDifference:
 
 @dataclass(frozen=True)
 class ShownDifferent:
-    """A sentence that the runs translate differently well; translations and their chrF by run."""
+    """An example that the runs predict differently well; predictions and their scores by run."""
 
     source: str
     references: tuple[str, ...]
-    translations: tuple[str, ...]
-    chrf: tuple[float, ...]
+    predictions: tuple[str, ...]  # none where only losses are measured
+    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,11 @@ class ShownComparison:
 
     names: Sequence[str]
     settings: Sequence[tuple[str, Sequence[str]]]  # those that differ
-    curves: Sequence[Mapping[str, float | None]]  # "valid_bleu 1" is the BLEU of the second run
+    curves: Sequence[Mapping[str, float | None]]  # "valid_loss 1" is the loss of the second run
     scores: Sequence[Sequence[Score]]  # by run
     differences: Sequence[ShownDifference]
     sentences: Sequence[ShownDifferent]
     notes: Sequence[str]
+    metrics: Sequence[ShownMetric] = ()
+    charts: Sequence[Chart] = ()
+    judged_by: ShownMetric | None = None  # the metric of `sentences`

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from glassformer.data.checks.blocks import SIDES
 from glassformer.data.checks.filters import FILTERS, LONGEST, chosen_filters
-from glassformer.data.checks.findings import Example, Finding, Findings
-from glassformer.data.checks.printable import printable, shortened
+from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.ratios import MIDDLE, STEPS
+from glassformer.data.checks.tally import Example, Finding
 from glassformer.data.readers.opening import shown
 from glassformer.explain.report import (
     Report,
@@ -29,6 +29,7 @@ from glassformer.explain.report import (
     ShownTokens,
     ShownUnits,
 )
+from glassformer.printable import printable, shortened
 
 BARS = 60  # at most, but for the open one
 SHOWN_SHARE = 0.995  # of the lines get a bar of their own; the few longest share the open one

@@ -1,4 +1,4 @@
-"""The difference between two translators in plain words, and a curve in one line of text."""
+"""The difference between two models in plain words, and a curve in one line of text."""
 
 from __future__ import annotations
 
@@ -10,31 +10,38 @@ LEVEL = 0.05  # below it a difference counts as shown
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def difference_sentence(found: Difference, first: str, second: str, *, p: float | None = None) -> str:
-    """`runs/b is better than runs/a by 1.3 BLEU (38.4 against 37.1), p = 0.01; 95% interval 0.6 to 2.0.`
+def difference_sentence(found: Difference, first: str, second: str, *, p: float | None = None, sign: str = "") -> str:
+    """`runs/b is better than runs/a by 1.3 points (38.4 against 37.1), p = 0.01; 95% interval 0.6 to 2.0.`
 
-    `p` is the p-value where it is another than that of this comparison alone.
+    `p` is the p-value where it is another than that of this comparison alone, `sign` what the metric's values end in.
     """
     p = found.p if p is None else p
     if p >= LEVEL or found.value == 0:
-        return no_difference(found, first, second, p)
-    better, worse = (second, first) if found.value > 0 else (first, second)
+        return no_difference(found, first, second, p, sign=sign)
+    better, worse = (second, first) if (found.value > 0) == found.higher_is_better else (first, second)
     low, high = (found.low, found.high) if found.value > 0 else (-found.high, -found.low)
-    best, other = max(found.first, found.second), min(found.first, found.second)
+    best, other = (found.second, found.first) if better == second else (found.first, found.second)
+    what = f"points of {found.metric}" if sign else found.metric
     return (
-        f"{better} is better than {worse} by {abs(found.value):.1f} {found.metric} ({best:.1f} against {other:.1f}), "
-        f"{p_words(p)}; 95% interval {low:.1f} to {high:.1f}."
+        f"{better} is better than {worse} by {shown(abs(found.value), found)} {what} "
+        f"({shown(best, found)}{sign} against {shown(other, found)}{sign}), {p_words(p)}; "
+        f"95% interval {shown(low, found)} to {shown(high, found)}."
     )
 
 
-def no_difference(found: Difference, first: str, second: str, p: float) -> str:
-    """Not that there is none: that these sentences cannot show it, and what they could have shown."""
-    seen = max(0.1, found.high - found.value, found.value - found.low)
+def no_difference(found: Difference, first: str, second: str, p: float, *, sign: str = "") -> str:
+    """Not that there is none: that these examples cannot show it, and what they could have shown."""
+    seen = max(10.0**-found.digits, found.high - found.value, found.value - found.low)
     return (
         f"No difference in {found.metric} between {first} and {second} can be shown with {found.sentences:,} "
-        f"sentences: {found.first:.1f} and {found.second:.1f}, {p_words(p)}; 95% interval of the difference "
-        f"{found.low:.1f} to {found.high:.1f}. Only some {seen:.1f} or more would show here."
+        f"{found.unit}: {shown(found.first, found)}{sign} and {shown(found.second, found)}{sign}, {p_words(p)}; 95% "
+        f"interval of the difference {shown(found.low, found)} to {shown(found.high, found)}. "
+        f"Only about {shown(seen, found)} or more would show here."
     )
+
+
+def shown(value: float, found: Difference) -> str:
+    return f"{value:.{found.digits}f}"
 
 
 def p_words(p: float) -> str:

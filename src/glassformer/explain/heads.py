@@ -1,7 +1,7 @@
-"""What an attention head looks at, in three numbers: how sharply, how far away, and how much like an alignment.
+"""What an attention head looks at, in numbers: how sharply, how far away, and how much like an alignment.
 
 A pattern is one head's weights: rows are queries (T), columns are keys (S), each row sums to 1.
-Layers and heads are counted from 0 in code, as in the tap names, and from 1 wherever a person reads them.
+Layers and heads are counted from 0 in code, as in the tap names, and from 1 in everything that people read.
 """
 
 from __future__ import annotations
@@ -18,43 +18,42 @@ class HeadSummary:
 
     layer: int
     head: int
-    sharpness: float  # 1: each query looks at one key; 0: at all keys alike
-    offset: float  # mean of (place of the key - place of the query), weighted by the pattern
-    end_share: float  # share of all weight that goes to the last key, the end token: where heads rest
+    sharpness: float  # 1: each query looks at one key; 0: at all keys equally
+    offset: float  # mean of (position of the key - position of the query), weighted by the pattern
+    end_share: float  # share of all weight on the last key, the end token, which idle heads look at
     alignment: float  # 0 to 1: how much like a word alignment it looks
-    first_share: float  # share of all weight that goes to the first key: where heads of decoders rest
+    first_share: float  # share of all weight on the first key, which idle heads of decoders look at
 
     @property
     def looks_at(self) -> str:
-        """The numbers as a few plain words."""
+        """The numbers in a few words."""
         if self.end_share > 0.6:
             return "mostly the end token"
         if self.first_share > 0.6:
             return "mostly the first token"
         if self.sharpness < 0.15:
-            return "everything alike"
-        strength = "one piece at a time" if self.sharpness > 0.6 else "a few pieces"
-        return f"{strength}, {_place(self.offset)}"
+            return "everything equally"
+        strength = "one piece" if self.sharpness > 0.6 else "a few pieces"
+        return f"{strength}, {_distance(self.offset)}"
 
 
-def _place(offset: float) -> str:
+def _distance(offset: float) -> str:
     if abs(offset) < 0.75:
-        return "at about the same place"
-    count = round(abs(offset))
-    return f"about {count} {'piece' if count == 1 else 'pieces'} {'further on' if offset > 0 else 'back'}"
+        return "same position"
+    return f"about {round(abs(offset))} {'ahead' if offset > 0 else 'back'}"
 
 
 def sharpness(pattern: Tensor) -> float:
-    """1 - H/log S, in the mean over the rows (T, S), with H the entropy of a row and S the keys that it may look at."""
+    """The mean over the rows (T, S) of 1 - H/log S, where H is a row's entropy and S the number of keys it may use."""
     entropy = torch.special.entr(pattern.double()).sum(-1)  # (T,)
-    keys = visible_keys(pattern)
+    keys = allowed_keys(pattern)
     if not bool((keys > 1).any()):
         return 1.0
     return 1.0 - float((entropy[keys > 1] / keys[keys > 1].log()).mean())
 
 
-def visible_keys(pattern: Tensor) -> Tensor:
-    """How many keys each query may look at, (T,): all, or where nobody looks ahead those up to its own place."""
+def allowed_keys(pattern: Tensor) -> Tensor:
+    """How many keys each query may look at, (T,): all, or, if no query looks ahead, those up to its own position."""
     queries, keys = pattern.shape
     if queries == keys and not bool(pattern.triu(1).any()):
         return torch.arange(1, keys + 1, dtype=torch.float64)
@@ -71,8 +70,8 @@ def mean_offset(pattern: Tensor) -> float:
 def alignment_score(pattern: Tensor) -> float:
     """How much like a word alignment: every target piece has its source piece, and every source piece its target.
 
-    The product of the mean row maximum and the mean column maximum; the end tokens (last row and column) are left
-    out, so a head that rests on the end token scores 0. 1 for a permutation, 1/max(T, S) or less for an even spread.
+    The product of the mean row maximum and the mean column maximum. The end tokens (last row and column) do not count,
+    so a head that only looks at the end token scores 0. 1 for a permutation, at most 1/max(T, S) for equal weights.
     """
     inner = pattern[:-1, :-1] if min(pattern.shape) > 1 else pattern
     return float(inner.max(dim=1).values.mean() * inner.max(dim=0).values.mean())
@@ -97,15 +96,19 @@ def _summary(pattern: Tensor, layer: int, head: int) -> HeadSummary:
 
 
 def best_aligned(patterns: Tensor) -> tuple[int, int]:
-    """(layer, head) of the pattern that looks most like a word alignment. A look, not a measurement: where gold
-    alignments exist, measure with them instead."""
+    """(layer, head) of the pattern that looks most like a word alignment.
+
+    An estimate from the pattern's shape alone: if you have gold alignments, measure with them instead.
+    """
     best = max(summarise(patterns), key=lambda summary: summary.alignment)
     return best.layer, best.head
 
 
-def most_telling(patterns: Tensor) -> tuple[int, int]:
-    """(layer, head) of the pattern that chooses most sharply without resting on one key: sharpness times the share of
-    the weight that does not go to the favourite key."""
+def most_selective(patterns: Tensor) -> tuple[int, int]:
+    """(layer, head) of the pattern that chooses most sharply without always choosing the same key.
+
+    That is, with the highest sharpness times the share of the weight that is not on the head's favourite key.
+    """
     favourite = patterns.mean(dim=-2).amax(dim=-1)  # (N, H)
     worth = {
         (one.layer, one.head): one.sharpness * (1 - float(favourite[one.layer, one.head]))

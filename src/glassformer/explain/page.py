@@ -11,13 +11,18 @@ from dataclasses import is_dataclass
 from importlib.resources import files
 from typing import Any
 
-from glassformer.explain.report import CURVE_KEYS, CurvePoint, Report
+from glassformer.evaluate.score import Score
+from glassformer.explain.charts import columns_of, run_charts
+from glassformer.explain.comparison import ShownComparison
+from glassformer.explain.report import CurvePoint, Report, ShownTable
+from glassformer.printable import with_visible_directions
 
 SCRIPTS = (
-    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "compared.js", "sentence.js", "attention.js",
-    "positions.js", "lengths.js", "corpus.js", "page.js",
+    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "compared.js", "sentence.js",
+    "attention.js", "positions.js", "lengths.js", "corpus.js", "page.js",
 )  # fmt: skip
-DIGITS = 4  # significant digits of embedded numbers: finer than any screen, and the file stays small
+DIGITS = 4  # significant digits of numbers that are drawn: finer than any screen, and the file stays small
+EXACT = (Score, ShownComparison, ShownTable)  # numbers that are read: rounded once, where they are shown
 ATTENTION_DECIMALS = 4
 MOST_CURVE_POINTS = 600
 _PLACE = re.compile(r"\{\{(title|style|data|script)\}\}")
@@ -27,7 +32,7 @@ def render_report(report: Report) -> str:
     """The whole page as one string; write it as UTF-8."""
     script = "\n".join(_asset(name) for name in SCRIPTS)
     parts = {
-        "title": html.escape(report.title),
+        "title": html.escape(with_visible_directions(report.title)),
         "style": _asset("style.css"),
         "data": embedded(page_data(report)),
         "script": script,
@@ -39,19 +44,19 @@ def render_report(report: Report) -> str:
 def page_data(report: Report) -> dict[str, Any]:
     """The report as JSON-able data: numbers rounded, what is not a number turned to null, absent parts left out."""
     data = plain(report)
-    data["curves"] = [curve_point(point) for point in thinned(report.curves)]
+    charts = run_charts(report.metrics, report.held)
+    data["curves"] = [curve_point(point, columns_of(charts)) for point in thinned(report.curves)]
+    data["charts"] = plain(charts) if report.curves else []
     if report.sentence is not None:
         for key in ("cross_attention", "encoder_attention"):
             data["sentence"][key] = decimals(getattr(report.sentence, key))
     return {key: value for key, value in data.items() if value not in (None, [], {}, "")}
 
 
-def curve_point(point: CurvePoint) -> dict[str, float]:
-    """The known columns of a record that hold a finite number. The step stays whole."""
-    known = {key: point[key] for key in CURVE_KEYS if is_number(point.get(key))}
-    return {
-        key: int(value) if key == "step" else significant(value) for key, value in known.items() if value is not None
-    }
+def curve_point(point: CurvePoint, columns: Sequence[str]) -> dict[str, float]:
+    """These columns of a record where they hold a finite number. The step stays whole."""
+    known = {key: point[key] for key in columns if is_number(point.get(key))}
+    return {key: int(value) if key == "step" else value for key, value in known.items() if value is not None}
 
 
 def thinned(curves: Sequence[CurvePoint], *, most: int = MOST_CURVE_POINTS) -> list[CurvePoint]:
@@ -62,19 +67,25 @@ def thinned(curves: Sequence[CurvePoint], *, most: int = MOST_CURVE_POINTS) -> l
 
 
 def validated(point: CurvePoint) -> bool:
-    return any(point.get(key) is not None for key in ("valid_loss", "valid_bleu", "valid_chrf"))
+    return any(key.startswith("valid_") and value is not None for key, value in point.items())
 
 
-def plain(value: Any) -> Any:
-    """Dataclasses, mappings and sequences as dicts and lists; floats to 4 significant digits; NaN and inf as None."""
+def plain(value: Any, *, exact: bool = False) -> Any:
+    """Dataclasses, mappings and sequences as dicts and lists; floats to 4 significant digits, or as they are where they
+    are read as text; NaN and inf as None; texts without marks that turn what is around them."""
     if is_dataclass(value) and not isinstance(value, type):
-        return plain({key: getattr(value, key) for key in value.__dataclass_fields__})
+        fields = {key: getattr(value, key) for key in value.__dataclass_fields__}
+        return plain(fields, exact=exact or isinstance(value, EXACT))
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {with_visible_directions(str(key)): plain(item, exact=exact) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [plain(item, exact=exact) for item in value]
+    if isinstance(value, str):
+        return with_visible_directions(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, float):
-        return significant(value) if math.isfinite(value) else None
+        return value if exact else significant(value)
     return value
 
 

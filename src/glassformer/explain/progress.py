@@ -16,7 +16,7 @@ class ShownProgress:
     epoch: int  # from 1
     elapsed: float  # seconds of all sittings, validations included
     left: float  # seconds, about
-    best: str  # "best BLEU 31.2 at step 4,000", or nothing yet
+    best: str  # "best validation loss 1.234 at step 4,000", or nothing yet
     written: int  # seconds since 1970
     refresh: int  # seconds until the page looks for news; 0: it was stopped, there will be none
     silence: int  # seconds without news after which it has probably been stopped
@@ -33,7 +33,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Watched:
-    """A held-out sentence and its translations as training went on; those that are the same stand together."""
+    """A held-out example and its predictions at each validation; equal ones in a row are one."""
 
     source: str
     references: tuple[str, ...]
@@ -47,7 +47,7 @@ def watched(
 
     A validation of another number of sentences is not of these, and left out.
     """
-    rows = [(record["step"], record[key]) for record in records if len(record.get(key, ())) == len(questions)]
+    rows = [(record["step"], record[key]) for record in records if key in record and len(record[key]) == len(questions)]
     if not rows:
         return []
     return [

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from glassformer.evaluate.score import Score
+from glassformer.explain.charts import ShownMetric
 from glassformer.explain.comparison import ShownComparison
 from glassformer.explain.progress import ShownProgress, Watched
 
 if TYPE_CHECKING:
-    from glassformer.explain.trace import Explanation
+    from glassformer.explain.explanation import Explanation
 
 Pattern = Sequence[Sequence[float]]  # (queries, keys)
 Patterns = Sequence[Sequence[Pattern]]  # [layer][head]
 
-# The columns of a training curve; "step" is always there, the others where they were measured.
-CURVE_KEYS = ("step", "train_loss", "valid_loss", "valid_bleu", "valid_chrf", "lr", "tokens_per_second")
-CurvePoint = Mapping[str, float | None]
+CurvePoint = Mapping[str, float | None]  # a record of a step: "step" is always there, others where they were measured
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,18 @@ class Sample:
     hypothesis: str
     exact: bool  # equal to a reference
     score: float | None = None
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table of a task's own, with a heading."""
+
+    key: str  # of its section
+    title: str
+    note: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str | int | float, ...], ...]
+    shaded: bool = False  # counts: the first cell of a row names it, the others are shaded by their share of the row
 
 
 @dataclass(frozen=True)
@@ -202,10 +213,17 @@ class Report:
     verdict: Sequence[str] = ()
     part: str = ""  # what the scores were measured on, if not just held-out sentences
     scores: Sequence[Score] = ()
+    metrics: Sequence[ShownMetric] = ()  # those of the task, in its order
+    held: str = "examples"  # what held-out examples are called
+    predictions: str = "predictions"  # what is made of them
     curves: Sequence[CurvePoint] = ()
+    curve_notes: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what a reader must know of a chart: loss, score, speed
     progress: ShownProgress | None = None  # of a training that goes on
     watched: Sequence[Watched] = ()
     samples: Sequence[Sample] = ()
+    tables: Sequence[ShownTable] = ()
     sentence: ShownSentence | None = None
     positions: Sequence[Sequence[float]] = ()  # [position][dimension]
     alignment: ShownAlignment | None = None
@@ -222,7 +240,10 @@ def shown_sentence(explanation: Explanation, *, trace: Sequence[str] = ()) -> Sh
         source_ids=explanation.source_ids,
         target=explanation.target,
         target_ids=explanation.target_ids,
-        steps=tuple(ShownStep(step.chosen, step.probability, step.top) for step in explanation.steps),
+        steps=tuple(
+            ShownStep(step.chosen, step.probability or 0.0, tuple((one.piece, one.probability) for one in step.top))
+            for step in explanation.steps
+        ),
         trace=tuple(trace),
         cross_attention=explanation.cross_attention.tolist(),
         encoder_attention=explanation.encoder_attention.tolist(),

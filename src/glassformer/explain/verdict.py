@@ -9,28 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import mean, median
 
+from glassformer.evaluate.metric import LOSS, Metric, by_key, headline
 from glassformer.evaluate.score import Score
+from glassformer.explain.charts import capital
 from glassformer.explain.report import CurvePoint
 
 RISE = 0.02  # validation loss this much above its best, relatively and in nats, counts as risen
 GAIN = 0.02  # validation loss this much better over the last fifth of the run counts as still improving
-BLEU_GAIN = 0.5  # the same for BLEU and chrF, in points
-BLOW_UP = 1.25  # training loss this many times its best, and half a nat above it, counts as diverged
-FEW_PAIRS = 20_000  # below this, more data is the surest help
-FEW_SENTENCES = 200  # below this, a score says little
-WEAK_BLEU = 30.0
-
-# BLEU of at least this much means, roughly: the bands that translators' tools commonly quote.
-BLEU_WORDS = (
-    (90.0, "nearly all are right"),
-    (60.0, "most are right or nearly so"),
-    (40.0, "good translations, with slips"),
-    (30.0, "understandable, often good"),
-    (20.0, "the gist comes through, with clear mistakes"),
-    (10.0, "the gist is hard to get"),
-    (0.0, "hardly usable"),
-)
+BLOW_UP = 1.25  # validation loss this many times its best, and half a nat above it, is far above it
+BLOCKS = 20  # parts of a noisy training curve whose means are compared
+SURE = 4.0  # standard errors by which these means must differ
+FEW_STEPS = 200  # fewer teach a new model next to nothing
+FEW_EXAMPLES = 20_000  # to learn from: below this, more data is the surest help
+FEW_HELD = 200  # examples: below this, a score says little
+WIDE = 0.05  # of the scale: an interval that hides what people would like to see
+UNKNOWN = Metric("", "", LOSS.score, LOSS.counts)  # of a score whose metric is not known
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,29 @@ class Curve:
     def end(self) -> float:
         """The mean of the last values (a tenth of them, at most 3): one wiggle must not decide."""
         count = max(1, min(3, len(self.values) // 10))
-        return sum(self.values[-count:]) / count
+        return mean(self.values[-count:])
+
+    def tail(self, count: int) -> float:
+        """The mean of the last `count` values."""
+        return mean(self.values[-count:])
+
+    @property
+    def block(self) -> int:
+        """How many values of a noisy curve are averaged before they are compared."""
+        return max(3, len(self.values) // BLOCKS)
+
+    def risen(self) -> tuple[float, float]:
+        """By how much the last values lie above the lowest part of the curve, and the error of that.
+
+        Parts are means of `block` values. The noise of single values is taken from the differences of neighbours,
+        which a slow trend hardly changes.
+        """
+        size = self.block
+        ends = range(len(self.values), size - 1, -size)
+        means = [mean(self.values[end - size : end]) for end in ends]
+        steps = [abs(b - a) for a, b in pairwise(self.values)]
+        noise = median(steps) / (0.6745 * math.sqrt(2)) if steps else math.inf
+        return (means[0] - min(means), noise * math.sqrt(2 / size)) if means else (0.0, math.inf)
 
     def since(self, step: int) -> Curve:
         kept = [(s, v) for s, v in zip(self.steps, self.values, strict=True) if s >= step]
@@ -64,74 +82,113 @@ def curve(points: Sequence[CurvePoint], key: str) -> Curve:
     return Curve([step for step, _ in finite], [value for _, value in finite])
 
 
-def verdict(
-    curves: Sequence[CurvePoint],
-    scores: Sequence[Score] = (),
-    *,
-    train_pairs: int | None = None,
-    vocabulary: int | None = None,
-    dropout: float | None = None,
-    part: str = "unseen sentences",
-) -> list[str]:
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a run besides its curves and scores."""
+
+    metrics: tuple[Metric, ...] = ()  # of its task
+    train_examples: int | None = None
+    examples: str = "examples"  # what they are called
+    held: str = "examples"  # what the held-out ones are called
+    part: str = "unseen examples"  # what was measured on
+    vocabulary: int | None = None
+    dropout: float | None = None
+    budget: str | None = None  # the time that was given, if it was
+    fine_tuned: bool = False  # it has vocabulary and shape from another run
+
+    def metric_of(self, score: Score) -> Metric:
+        known = by_key(self.metrics)
+        named = {one.label: one for one in known.values()}
+        return known.get(score.key) or named.get(score.name) or UNKNOWN
+
+
+def verdict(curves: Sequence[CurvePoint], scores: Sequence[Score] = (), facts: Facts | None = None) -> list[str]:
     """Sentences for a person: the scores first, then how the training went, then what to try next."""
-    sentences = [score_sentence(score, part) for score in scores if score.name.upper().startswith(("BLEU", "CHRF"))]
-    sentences += [caution for score in scores[:1] if (caution := score_caution(score))]
+    known = facts or Facts()
+    told = [(score, known.metric_of(score)) for score in scores]
+    sentences = [
+        score_sentence(score, metric, known.part)
+        for score, metric in told
+        if metric.at_validations and metric is not LOSS
+    ]
+    sentences += [caution for score, metric in told[:1] if (caution := score_caution(score, metric, known.held))]
     if not curves:
         return [*sentences, "No training steps are recorded yet."]
     if blown := divergence_sentence(curves):
         return [*sentences, blown, "Next: lower the learning rate or lengthen its warm-up, and start again."]
-    course = course_sentence(curves)
-    advice = next_steps(curves, scores, train_pairs=train_pairs, vocabulary=vocabulary, dropout=dropout)
+    course = course_sentence(curves, known)
+    few = few_steps(curves, fine_tuned=known.fine_tuned)
+    course = f"Only {few:,} steps were made. {course}" if few else course
+    advice = next_steps(curves, scores, known)
     return [*sentences, course, *(["Next: " + "; ".join(advice) + "."] if advice else [])]
 
 
 # How good it is.
 
 
-def score_sentence(score: Score, part: str = "unseen sentences") -> str:
-    """`BLEU 97.9, 95% interval 97.3 to 98.5 on 1,000 unseen sentences: nearly all are right.`"""
-    text = f"{score.name} {score.value:.1f}"
+def score_sentence(score: Score, metric: Metric = UNKNOWN, part: str = "unseen examples") -> str:
+    """`BIG 97.9, 95% interval 97.3 to 98.5 on 1,000 unseen sentences: nearly all are right.`"""
+    text = f"{capital(score.name)} {metric.shown(score.value)}"
     if score.low is not None and score.high is not None:
-        text += f", 95% interval {score.low:.1f} to {score.high:.1f}"
+        text += f", 95% interval {metric.shown(score.low)} to {metric.shown(score.high)}"
     if score.sentences is not None:
         text += f" on {score.sentences:,} {part}"
-    return f"{text}: {bleu_words(score.value)}." if score.name.upper().startswith("BLEU") else f"{text}."
+    if score.decoding:
+        text += f" ({score.decoding})"
+    words = metric.words(score.value)
+    return f"{text}: {words}." if words else f"{text}."
 
 
-def bleu_words(value: float) -> str:
-    return next((words for least, words in BLEU_WORDS if value >= least), BLEU_WORDS[-1][1])
-
-
-def score_caution(score: Score) -> str | None:
+def score_caution(score: Score, metric: Metric, held: str) -> str | None:
     """A warning where the score itself is shaky."""
-    if score.sentences is not None and score.sentences < FEW_SENTENCES:
-        few = f"{score.sentences:,} test sentences are few"
-        return f"{few}: read the score with care, and test on {FEW_SENTENCES} or more."
-    if score.low is not None and score.high is not None and score.high - score.low > 5:
-        return f"The interval is {score.high - score.low:.1f} points wide: smaller differences between runs are chance."
-    return None
+    if score.sentences is not None and score.sentences < FEW_HELD:
+        few = f"{score.sentences:,} test {held} are few"
+        return f"{few}: read the score with care, and test on {FEW_HELD} or more."
+    low, high = metric.scale.low, metric.scale.high
+    if score.low is None or score.high is None or high is None or score.high - score.low <= WIDE * (high - low):
+        return None
+    return (
+        f"The interval is {score.high - score.low:.{metric.digits}f} points wide: smaller differences between runs are "
+        "chance."
+    )
 
 
 # How the training went.
 
 
 def divergence_sentence(curves: Sequence[CurvePoint]) -> str | None:
-    """A loss that is no longer a number, or that ends well above where it has been."""
+    """A loss that is no longer a number, or that has risen far above where it has been, on both sides.
+
+    The validation loss comes first: a training loss is of single batches, and noisy. A validation loss that rises while
+    the training loss falls is overfitting.
+    """
     for point in curves:
-        loss = point.get("train_loss")
-        if loss is not None and not math.isfinite(loss):
-            return f"The training broke down: at step {int(point['step'] or 0):,} the loss was no longer a number."
-    train = curve(curves, "train_loss")
-    if len(train) >= 3 and train.end() > max(BLOW_UP * min(train.values), min(train.values) + 0.5):
-        best = train.steps[train.values.index(min(train.values))]
-        return (
-            f"The training diverged: the training loss was {min(train.values):.2f} at step {best:,} "
-            f"and {train.end():.2f} at the end."
-        )
-    return None
+        for key in ("train_loss", "valid_loss"):
+            loss = point.get(key)
+            if loss is not None and not math.isfinite(loss):
+                return f"The training broke down: at step {int(point['step'] or 0):,} the loss was no longer a number."
+    train, valid = curve(curves, "train_loss"), curve(curves, "valid_loss")
+    rise, error = train.risen() if len(train) >= 3 else (0.0, math.inf)
+    if rise <= SURE * error:
+        return None
+    shown, name = (valid, "validation") if len(valid) >= 2 else (train, "training")
+    best = min(shown.values)
+    end = valid.values[-1] if len(valid) >= 2 else train.tail(train.block)
+    if len(valid) < 2:  # what single batches say, with their noise taken off
+        best = end - rise
+    if end <= max(BLOW_UP * best, best + 0.5):
+        return None
+    at = f" at step {shown.steps[shown.values.index(best)]:,}" if best in shown.values else ""
+    return f"The training diverged: the {name} loss was {best:.2f}{at} and {end:.2f} at the end."
 
 
-def course_sentence(curves: Sequence[CurvePoint]) -> str:
+def few_steps(curves: Sequence[CurvePoint], *, fine_tuned: bool) -> int:
+    """How many steps were made, if these are too few for a new model; else 0."""
+    made = max(int(point["step"] or 0) for point in curves)
+    return made if made < FEW_STEPS and not fine_tuned else 0
+
+
+def course_sentence(curves: Sequence[CurvePoint], facts: Facts) -> str:
     """Overfitted, still improving, or done; with the numbers that say so."""
     valid = curve(curves, "valid_loss")
     if not len(valid):
@@ -140,27 +197,51 @@ def course_sentence(curves: Sequence[CurvePoint]) -> str:
         return f"The validation loss is {valid.values[-1]:.2f}; it was measured too seldom to show a trend."
     start = overfits_from(curves)
     if start is not None:
-        return overfit_sentence(curves, valid, start)
-    if still_improving(curves):
+        return overfit_sentence(curves, valid, start, headline(facts.metrics))
+    if still_improving(curves, headline(facts.metrics)):
         return f"It was still improving when it stopped: the validation loss fell to {valid.values[-1]:.2f}."
     return f"The training has levelled off at a validation loss of {min(valid.values):.2f}; it does not overfit."
 
 
-def overfit_sentence(curves: Sequence[CurvePoint], valid: Curve, start: int) -> str:
+def overfit_sentence(curves: Sequence[CurvePoint], valid: Curve, start: int, metric: Metric | None) -> str:
     text = (
         f"It overfits from step {start:,} on: the validation loss rose from {min(valid.values):.2f} "
         f"to {valid.end():.2f} while the training loss went on falling"
     )
-    if bleu_rose_after(curves, start):
-        return f"{text}, though the validation BLEU still rose to {curve(curves, 'valid_bleu').end():.1f}."
-    return f"{text}. The weights of step {start:,} are the ones to keep."
+    if metric is not None and bettered_after(curves, start, metric):
+        end = metric.shown(metric_curve(curves, metric).end())
+        rose = "rose" if metric.higher_is_better else "fell"
+        return f"{text}, though the validation {metric.label} still {rose} to {end}."
+    return f"{text}. The weights of step {kept_step(curves) or start:,} are kept."
 
 
-def bleu_rose_after(curves: Sequence[CurvePoint], step: int) -> bool:
-    """Loss and BLEU can part: a model that grows too sure of itself may still choose better words."""
-    bleu = curve(curves, "valid_bleu")
-    before = bleu.until(step)
-    return len(before) > 0 and bleu.end() > max(before.values) + BLEU_GAIN
+def kept_step(curves: Sequence[CurvePoint]) -> int:
+    """The step whose weights the training kept, if the records say so."""
+    return max((int(point["step"] or 0) for point in curves if point.get("best")), default=0)
+
+
+def metric_curve(curves: Sequence[CurvePoint], metric: Metric) -> Curve:
+    return curve(curves, f"valid_{metric.key}")
+
+
+def best_of(values: Sequence[float], metric: Metric) -> float:
+    return max(values) if metric.higher_is_better else min(values)
+
+
+def bettered_after(curves: Sequence[CurvePoint], step: int, metric: Metric | None) -> bool:
+    """Loss and score can part: a model that grows too sure of itself may still predict better."""
+    if metric is None:
+        return False
+    measured = metric_curve(curves, metric)
+    before = measured.until(step)
+    gain = least_gain(curves, metric)
+    return len(before) > 0 and metric.gain(best_of(before.values, metric), measured.end()) > gain
+
+
+def least_gain(curves: Sequence[CurvePoint], metric: Metric) -> float:
+    """A difference between two validations that is more than chance."""
+    counts, scale = curve(curves, "valid_sentences").values, metric.scale
+    return max(scale.gain, scale.noise / math.sqrt(counts[-1])) if counts and counts[-1] else scale.gain
 
 
 def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
@@ -170,52 +251,80 @@ def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
         return None
     best = valid.steps[valid.values.index(min(valid.values))]
     risen = len(valid.since(best)) >= 3 and valid.end() > min(valid.values) + RISE * max(1.0, min(valid.values))
-    near = train.until(best)
-    falling = train.end() < (near.end() if len(near) else train.values[0])
+    near, size = train.until(best), min(train.block, len(train) // 2)
+    falling = train.tail(size) < (near.tail(size) if len(near) else train.values[0])
     return best if risen and falling else None
 
 
-def still_improving(curves: Sequence[CurvePoint]) -> bool:
-    """Whether the last fifth of the run still bettered the validation loss or BLEU clearly."""
+def still_improving(curves: Sequence[CurvePoint], metric: Metric | None) -> bool:
+    """Whether the last fifth of the run still bettered the validation loss or the metric clearly."""
     last = max(int(point["step"] or 0) for point in curves)
-    valid, bleu = curve(curves, "valid_loss"), curve(curves, "valid_bleu")
-    before, bleu_before = valid.until(0.8 * last), bleu.until(0.8 * last)
+    valid = curve(curves, "valid_loss")
+    before = valid.until(0.8 * last)
     loss_fell = len(before) > 0 and min(valid.values) < (1 - GAIN) * min(before.values)
-    bleu_rose = len(bleu_before) > 0 and max(bleu.values) > max(bleu_before.values) + BLEU_GAIN
-    return loss_fell or bleu_rose
+    if loss_fell or metric is None:
+        return loss_fell
+    measured = metric_curve(curves, metric)
+    earlier = measured.until(0.8 * last)
+    gained = len(earlier) > 0 and metric.gain(best_of(earlier.values, metric), best_of(measured.values, metric))
+    return bool(gained > least_gain(curves, metric))
 
 
 # What to try next.
 
 
-def next_steps(
-    curves: Sequence[CurvePoint],
-    scores: Sequence[Score],
-    *,
-    train_pairs: int | None,
-    vocabulary: int | None,
-    dropout: float | None,
-) -> list[str]:
+def next_steps(curves: Sequence[CurvePoint], scores: Sequence[Score], facts: Facts) -> list[str]:
     """Advice that fits what was seen, the likeliest help first; none where the scores leave little to gain."""
-    bleu = next((score.value for score in scores if score.name.upper().startswith("BLEU")), None)
-    if not len(curve(curves, "valid_loss")):
-        return ["hold some sentence pairs out for validation"]
-    start, improving = overfits_from(curves), still_improving(curves)
-    overfit = start is not None
-    if bleu is not None and bleu >= BLEU_WORDS[0][0] and (overfit or not improving):
+    valid = curve(curves, "valid_loss")
+    if not len(valid):
+        return [f"hold some {facts.examples} out for validation"]
+    first = next(((facts.metric_of(score), score.value) for score in scores[:1]), None)
+    if first is not None and first[0].reaches(first[1], first[0].scale.excellent):
         return []
-    advice = ["train longer"] if improving and not overfit else []
-    few = train_pairs is not None and train_pairs < FEW_PAIRS
-    if few and (overfit or (bleu is not None and bleu < BLEU_WORDS[1][0])):
-        advice.append(f"add data: {train_pairs:,} sentence pairs are few, and nothing helps as surely")
+    longer = "train longer" if facts.budget is None else f"train longer (the budget was {facts.budget})"
+    if few := few_steps(curves, fine_tuned=facts.fine_tuned):
+        return [f"{longer}: {few:,} steps are too few to judge anything else by"]
+    start, trend_known = overfits_from(curves), len(valid) >= 3
+    improving = still_improving(curves, headline(facts.metrics)) or (not trend_known and not facts.fine_tuned)
+    advice = [longer] if improving and start is None else []
+    advice += about_data(facts, overfits=start is not None, unfair=is_below(first, "fair"))
     if start is not None:
-        advice.append(more_dropout(dropout))
-        advice += [] if bleu_rose_after(curves, start) else ["stop earlier or take a smaller model"]
-    if train_pairs and vocabulary and vocabulary > train_pairs:
-        advice.append(f"a smaller vocabulary: {vocabulary:,} entries are seen too rarely in {train_pairs:,} pairs")
-    if not overfit and not improving and bleu is not None and bleu < WEAK_BLEU:
+        advice += against_overfitting(curves, start, facts)
+    advice += about_vocabulary(facts)
+    if start is None and trend_known and not improving and is_below(first, "weak") and not facts.fine_tuned:
         advice.append("a larger model or a higher learning rate: it has stopped learning before it was good")
     return advice
+
+
+def is_below(first: tuple[Metric, float] | None, level: str) -> bool:
+    """Whether a value is worse than a level of its metric's scale; no where the scale has no such level."""
+    if first is None:
+        return False
+    metric, value = first
+    least = getattr(metric.scale, level)
+    return least is not None and not metric.reaches(value, least)
+
+
+def about_data(facts: Facts, *, overfits: bool, unfair: bool) -> list[str]:
+    count = facts.train_examples
+    if count is None or count >= FEW_EXAMPLES or not (overfits or unfair):
+        return []
+    return [f"add data: {count:,} {facts.examples} are few, and nothing helps as surely"]
+
+
+def about_vocabulary(facts: Facts) -> list[str]:
+    """A fine-tuned run has no choice of it."""
+    size, count = facts.vocabulary, facts.train_examples
+    if facts.fine_tuned or not size or not count or size <= count:
+        return []
+    return [f"a smaller vocabulary: {size:,} entries are seen too rarely in {count:,} {facts.examples}"]
+
+
+def against_overfitting(curves: Sequence[CurvePoint], start: int, facts: Facts) -> list[str]:
+    if facts.fine_tuned:
+        return ["fewer epochs or a lower rate (train.epochs, train.lr)"]
+    parted = bettered_after(curves, start, headline(facts.metrics))
+    return [more_dropout(facts.dropout), *([] if parted else ["a smaller model"])]
 
 
 def more_dropout(dropout: float | None) -> str:

@@ -1,1 +1,1 @@
-"""To and from other engines and formats. Nothing here loads torch before it must."""
+"""Import from and export to other engines and formats. Torch is loaded only when it is needed."""

@@ -1,7 +1,7 @@
-"""An export that is wrong does not happen: both engines translate the same sentences, and what they say is compared.
+"""Checks an export before it is kept: both engines translate the same sentences, and the results are compared.
 
-The sharpest question is not whether the translations are the same, since a search may go another way where two
-continuations are equally likely, but whether the engine finds its own translation as likely as we do.
+The strictest test is not whether the translations are equal, since a search may choose differently between two equally
+likely continuations. It is whether both engines give the other engine's translation the same score.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHOWN = 5  # sentences that differ, in the report
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far the two may be apart."""
+    """How much the two engines may differ."""
 
     score: float = 1e-3  # between the engine's score of its translation and ours of the same
     same: float = 0.97  # share of greedy translations that are the same, or as likely
@@ -39,7 +39,7 @@ class Compared:
 
     @property
     def difference(self) -> float:
-        """Between the two scores of the engine's translation; what is no number is as far off as can be."""
+        """The difference between the two scores of the engine's translation; infinite if one of them is NaN."""
         found = abs(self.their_score - self.checked_score)
         return found if math.isfinite(found) else math.inf
 
@@ -51,10 +51,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All of them, in figures.
+    """The results for all sentences.
 
-    Greedy translations leave nothing to a search, so they must be the same but for ties. Beam searches stop by
-    different rules; there the scores must agree, and how far the translations do is told.
+    Greedy decoding has no search, so the translations must be equal except for ties. Beam searches stop by different
+    rules; there the scores must agree, and the share of equal translations is only reported.
     """
 
     sentences: int
@@ -81,7 +81,7 @@ class Comparison:
         )
 
     def refuse_beyond(self, tolerance: Tolerance, *, engine: str) -> None:
-        """An error where the two are further apart than that."""
+        """Raises an error if the two differ by more than the tolerance."""
         wrong = []
         if not self.largest_difference <= tolerance.score:
             wrong.append(f"scores of the same translation differ by up to {self.largest_difference:.2g}")

@@ -1,4 +1,4 @@
-"""A folder that is there whole or not at all."""
+"""Writes a folder completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from glassformer.errors import ExportError
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A place to write into. It becomes `path` when all went well; else nothing of it stays."""
+    """A temporary folder to write into. It becomes `path` if there was no error; otherwise it is removed."""
     if path.exists():
-        raise ExportError(f"{path} is there already. Choose another --out, or remove it first.")
+        raise ExportError(f"{path} already exists. Choose another --out, or remove it first.")
     made = [parent for parent in path.parents if not parent.exists()]
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with told_in_words(path):

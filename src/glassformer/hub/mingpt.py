@@ -1,16 +1,16 @@
 """minGPT's weights in one JSON file: {"config": ..., name: {"shape": ..., "dtype": ..., "data": base64}}. Also as .xz.
 
-The names are GPT-2's, but matrices have outputs as rows, as ours have. Tokens have no names there: they are called by
-their numbers.
+The names are GPT-2's, but matrices have outputs as rows, like ours. Tokens have no names there, so their numbers are
+used.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
-import lzma
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +20,21 @@ import torch
 from tokenizers import models, pre_tokenizers
 from torch import Tensor
 
-from glassformer.errors import ImportingError
+from glassformer.errors import ExportError, ImportingError
 from glassformer.hub.huggingface import fields
-from glassformer.hub.huggingface.pretrained import Pretrained
-from glassformer.models.gpt import Gpt, GptConfig
-from glassformer.store.weights import load_weights
+from glassformer.hub.huggingface.filling import filled
+from glassformer.hub.huggingface.keys import Line
+from glassformer.hub.huggingface.layout import Layout, Theirs
+from glassformer.hub.huggingface.layouts import gpt2
+from glassformer.hub.unpacking import read_unpacked
+from glassformer.models.gpt import GptConfig
+from glassformer.printable import printable
+from glassformer.store.bundle import Bundle
 from glassformer.text import Tokenizer
+from glassformer.text.foreign import parse_json
 
 ENDINGS = (".json", ".json.xz")
-BODY = "transformer."
-NAMES = {  # ours: theirs, but for .weight and .bias
-    "inputs.embedding": "wte",
-    "inputs.positions": "wpe",
-    "final_norm": "ln_f",
-    "blocks.{i}.attention_residual.norm": "h.{i}.ln_1",
-    "blocks.{i}.attention.qkv": "h.{i}.attn.c_attn",
-    "blocks.{i}.attention.out.linear": "h.{i}.attn.c_proj",
-    "blocks.{i}.feed_forward_residual.norm": "h.{i}.ln_2",
-    "blocks.{i}.feed_forward.up": "h.{i}.mlp.c_fc",
-    "blocks.{i}.feed_forward.down": "h.{i}.mlp.c_proj",
-}
+FILE_BYTES = 1 << 33  # JSON of this size takes several times as much memory
 
 
 def is_mingpt(path: Path) -> bool:
@@ -51,54 +46,103 @@ def models_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.name.endswith(tuple(f"model{end}" for end in ENDINGS)))
 
 
-def read_mingpt(path: str | Path) -> Pretrained:
+def read_mingpt(path: str | Path) -> Bundle:
     """The model in a file, or in a folder that has one file *model.json."""
     place = Path(path)
     found = models_in(place) if place.is_dir() else [place]
     if len(found) != 1:
         raise ImportingError(f"{place} has {len(found)} files *model.json. Name one of them.")
-    content = read_json(found[0])
-    config = to_config(content.get("config"), origin=found[0])
-    model = Gpt(config)
-    load_weights(model, ours(content, config, origin=found[0]), origin=str(found[0]))
-    return Pretrained("gpt", model.eval(), numbered(config.vocabulary), extras={"model_type": "minGPT"})
+    file = found[0]
+    content = read_content(file)
+    config = fields.Fields(content.pop("config"), origin=file)
+    values = to_config(config, frozenset(content))
+    model = filled(LAYOUT, values, Packed(content, origin=file), origin=str(file))
+    return Bundle("gpt", model.eval(), numbered(values["vocabulary"]), extras={"model_type": "minGPT"})
 
 
-def to_config(given: Any, *, origin: Path) -> GptConfig:
-    if not isinstance(given, Mapping):
-        raise ImportingError(f'{origin} is JSON, but not a model of minGPT: it has no "config".')
+def read_content(file: Path) -> dict[str, Any]:
+    content = parse_json(read_unpacked(file, limit=FILE_BYTES), origin=file, error=ImportingError)
+    if not isinstance(content, dict):
+        raise ImportingError(f"{file} is JSON, but not a model of minGPT.")
+    if not isinstance(content.get("config"), dict):
+        raise ImportingError(f'{file} is JSON, but not a model of minGPT: it has no "config".')
+    return content
+
+
+class Packed(Mapping[str, Tensor]):
+    """The tensors of a file; each is unpacked when it is accessed."""
+
+    def __init__(self, entries: Mapping[str, Any], *, origin: Path) -> None:
+        self.entries = entries
+        for name, entry in entries.items():
+            shape = entry.get("shape") if isinstance(entry, dict) else None
+            if not isinstance(shape, list) or not all(fields.is_whole(size, least=0) for size in shape):
+                raise ImportingError(f'{origin}, {printable(name)}: not a tensor with "shape" and "data".')
+        self.origin = origin
+
+    def __getitem__(self, name: str) -> Tensor:
+        try:
+            raw = base64.b64decode(self.entries[name]["data"], validate=True)
+        except (KeyError, TypeError, ValueError, binascii.Error):
+            raise ImportingError(
+                f'{self.origin}, {printable(name)}: not a tensor with "shape" and float32 "data" in base64.'
+            ) from None
+        if len(raw) != 4 * prod(self.shape(name)):
+            raise ImportingError(
+                f"{self.origin}, {printable(name)}: {len(raw):,} bytes of data; float32 of the shape "
+                f"{self.shape(name)} have {4 * prod(self.shape(name)):,}."
+            )
+        return torch.from_numpy(np.frombuffer(raw, dtype="<f4").reshape(self.shape(name)).astype(np.float32))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self.entries[name]["shape"])
+
+    def holds_weights(self, name: str) -> bool:
+        return self.entries[name].get("dtype", "torch.float32") == "torch.float32"
+
+
+def to_config(given: Theirs, _: frozenset[str]) -> dict[str, Any]:
     width = fields.whole(given, "n_embd")
-    return GptConfig(
-        vocabulary=fields.whole(given, "vocab_size"),
-        N=fields.whole(given, "n_layer"),
-        d=width,
-        h=fields.whole(given, "n_head"),
-        d_ff=4 * width,
-        dropout=fields.number(given, "resid_pdrop", 0.1),
-        max_length=fields.whole(given, "block_size"),
-        tied=False,
-    )
+    return {
+        "vocabulary": fields.whole(given, "vocab_size"),
+        "N": fields.whole(given, "n_layer"),
+        "d": width,
+        "h": fields.whole(given, "n_head"),
+        "d_ff": 4 * width,
+        "dropout": fields.number(given, "resid_pdrop", 0.1),
+        "max_length": fields.whole(given, "block_size"),
+        "tied": False,
+    }
 
 
-def ours(content: Mapping[str, Any], config: GptConfig, *, origin: Path) -> dict[str, Tensor]:
-    """The weights under our names; names that we do not know stay as they are, and are told as unexpected."""
-    known = {"lm_head.weight": "head.weight"}
-    for i in range(config.N):
-        for name, their_name in NAMES.items():
-            weight = "gain" if name.endswith("norm") else "weight"
-            known[f"{BODY}{their_name.format(i=i)}.weight"] = f"{name.format(i=i)}.{weight}"
-            known[f"{BODY}{their_name.format(i=i)}.bias"] = f"{name.format(i=i)}.bias"
-    masks = {f"{BODY}h.{i}.attn.bias" for i in range(config.N)}
-    names = [name for name in content if name != "config" and name not in masks]
-    return {known.get(name, name): tensor(content[name], f"{origin}, {name}") for name in names}
+def from_config(bundle: Bundle) -> dict[str, Any]:  # noqa: ARG001
+    raise ExportError("minGPT's files can be read, not written. Export to huggingface.")
 
 
-def tensor(entry: Any, origin: str) -> Tensor:
-    try:
-        flat = np.frombuffer(base64.b64decode(entry["data"], validate=True), dtype="<f4")
-        return torch.from_numpy(flat.reshape(entry["shape"]).astype(np.float32))
-    except (KeyError, TypeError, ValueError, binascii.Error):
-        raise ImportingError(f'{origin}: not a tensor with "shape" and float32 "data" in base64.') from None
+def lines(config: GptConfig) -> Sequence[Line]:
+    """GPT-2's lines, but nothing is transposed."""
+    return [replace(line, how="same") for line in gpt2.lines(config)]
+
+
+LAYOUT = Layout(
+    model_types=("minGPT",),
+    kind="gpt",
+    to_config=to_config,
+    from_config=from_config,
+    lines=lines,
+    counts=gpt2.counts,
+    ignored=("transformer.h.*.attn.bias",),  # masks
+    prefixes=("transformer.",),
+)
 
 
 def numbered(size: int) -> Tokenizer:
@@ -106,16 +150,3 @@ def numbered(size: int) -> Tokenizer:
     inner = tokenizers.Tokenizer(models.WordLevel({str(number): number for number in range(size)}, unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return Tokenizer(inner)
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    try:
-        raw = file.read_bytes()
-        content = json.loads(lzma.decompress(raw) if file.suffix == ".xz" else raw)
-    except FileNotFoundError:
-        raise ImportingError(f"{file}: no such file.") from None
-    except (ValueError, lzma.LZMAError):
-        raise ImportingError(f"{file}: not JSON, or damaged. Fetch it again.") from None
-    if not isinstance(content, dict):
-        raise ImportingError(f"{file} is JSON, but not a model of minGPT.")
-    return content

@@ -1,41 +1,41 @@
 """BERT: "Pre-training of Deep Bidirectional Transformers for Language Understanding" (Devlin et al., arXiv 1810.04805).
 
-The encoder of 2017, norms after the sub-layers, on three embeddings added together: token, segment and learned
-position (figure 2). Every token sees every other. It learns from two questions: which words were masked, and whether
-the second sentence follows the first. RoBERTa (arXiv 1907.11692) is the same with other settings: one segment,
-positions that begin after the padding's id, masked words alone. There is no dropout inside attention.
+The encoder of 2017 with post-norm, on the sum of three embeddings: token, segment and learned position (figure 2).
+Every token sees every other. It is pretrained on two tasks: predict masked words, and predict whether the second
+sentence follows the first. RoBERTa (arXiv 1907.11692) is the same with other settings: one segment, positions that
+begin after the padding's id, masked words only. There is no dropout inside attention.
 Shapes: B sentences, T tokens, D = d, H = h, V vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
 from glassformer.errors import ModelError
+from glassformer.models.batches import SegmentedBatch
+from glassformer.models.fast.taped_bert import fast_rows
+from glassformer.models.fast.tapes import WithTapes
 from glassformer.models.sizes import filled
-from glassformer.models.taped_bert import LONGEST, TapedBert
-from glassformer.models.tapes import Tapes
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead, MaskedWordsHead, SpanHead
+from glassformer.nn.init import init_normal
 from glassformer.nn.masks import hiding_padding
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.pooling import real_rows
 from glassformer.nn.positions import LearnedPositions
-from glassformer.nn.products import forget
 from glassformer.nn.residual import PostNorm
-from glassformer.nn.taps import Tap, WithTaps
+from glassformer.nn.taps import Tap
 
 _ROBERTA = {"vocabulary": 50265, "segments": 1, "first_position": 2, "norm_eps": 1e-5}
-# The paper's base and large; those below base as in arXiv 1908.08962; minilm as in arXiv 2002.10957; and RoBERTa's.
+# The paper's base and large; the smaller ones of arXiv 1908.08962; minilm of arXiv 2002.10957; RoBERTa's.
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"N": 2, "d": 128, "h": 2, "d_ff": 512},
     "mini": {"N": 4, "d": 256, "h": 4, "d_ff": 1024},
@@ -53,29 +53,38 @@ Head = Literal["none", "words", "pretraining", "sentence", "tokens", "span"]
 
 
 class BertConfig(Settings):
-    """The shape of the model. `size` fills in what is not given."""
+    """The shape of the model. `size` sets whatever is not given."""
 
+    kind: Literal["bert"] = Field("bert", description="The architecture.")
     size: Size = Field("tiny", description="Fills in the rest: tiny to medium, minilm, the paper's base and large, ...")
-    vocabulary: int = Field(30522, ge=1, description="How many tokens there are.")
-    N: int = Field(ge=1, description="Blocks.")
-    d: int = Field(ge=1, description="Width of the model: every token is a vector of d numbers.")
-    h: int = Field(ge=1, description="Attention heads; d must be a multiple of h.")
-    d_ff: int = Field(ge=1, description="Inner width of the feed-forward network.")
+    vocabulary: int = Field(30522, ge=1, le=limits.PIECES, description="Number of tokens.")
+    N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks.")
+    d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every token is a vector of d numbers.")
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads; d must be a multiple of h.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the feed-forward network.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
-    activation: Activation = Field("gelu", description="Inside the feed-forward.")
-    norm_eps: float = Field(1e-12, gt=0, description="Added inside the norms' square root.")
-    max_length: int = Field(512, ge=1, description="The longest input, in tokens.")
-    first_position: int = Field(0, ge=0, description="The position of the first token; RoBERTa: the padding's id + 1.")
-    segments: int = Field(2, ge=1, description="How many parts an input may have; RoBERTa: 1.")
-    pooler: bool = Field(True, description="A vector for the whole input, made of the first token's.")
+    activation: Activation = Field("gelu", description="Activation of the feed-forward network.")
+    norm_eps: float = Field(1e-12, gt=0, le=1, description="Epsilon of the norms.")
+    max_length: int = Field(512, ge=1, le=limits.POSITIONS, description="The longest input, in tokens.")
+    first_position: int = Field(
+        0, ge=0, le=limits.POSITIONS, description="Position of the first token; RoBERTa: the padding's id + 1."
+    )
+    segments: int = Field(2, ge=1, le=limits.CLASSES, description="Number of parts an input may have; RoBERTa: 1.")
+    pooler: bool = Field(
+        True, description="Whether there is a pooler: a vector for the whole input, from the first token's."
+    )
     head: Head = Field(
         "none",
-        description="What is predicted: masked words; pretraining: words, and whether the second sentence follows; "
-        "the class of the sentence, or of each of its tokens; a span's begin and end.",
+        description="What is predicted: masked words (words), words and next sentence (pretraining), the class of the "
+        "input (sentence) or of each token (tokens), the begin and end of a span (span).",
     )
-    classes: int = Field(2, ge=1, description="Of the heads for sentence and tokens: how many there are.")
-    head_activation: Activation | None = Field(None, description="Inside the head for words, if not `activation`.")
-    tied: bool = Field(True, description="The head for words shares its matrix with the embedding.")
+    classes: int = Field(
+        2, ge=1, le=limits.CLASSES, description="Number of classes, for the heads sentence and tokens."
+    )
+    head_activation: Activation | None = Field(
+        None, description="Activation inside the head for words, if not `activation`."
+    )
+    tied: bool = Field(True, description="Whether the head for words shares the embedding's matrix.")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -87,23 +96,12 @@ class BertConfig(Settings):
         if self.d % self.h:
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: the heads share the width evenly")
         if self.head in ("pretraining", "sentence") and not self.pooler:
-            raise ValueError(f"head = {self.head!r} reads the vector that the pooler makes: it needs pooler = true")
+            raise ValueError(f"head = {self.head!r} reads the pooler's output: it needs pooler = true")
         return self
 
 
-class TextBatch(Protocol):
-    """Texts: ids (B, T), padded at the end; how long each is (B,); and the segment of each token (B, T), or all 0."""
-
-    @property
-    def ids(self) -> Tensor: ...
-    @property
-    def lengths(self) -> Tensor: ...
-    @property
-    def segments(self) -> Tensor | None: ...
-
-
 class Inputs(nn.Module):
-    """The paper's figure 2: token, segment and position, added and normed."""
+    """The paper's figure 2: token, segment and position, added and normalised."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -116,7 +114,7 @@ class Inputs(nn.Module):
         self.token, self.segment, self.position, self.sum = Tap(), Tap(), Tap(), Tap()
 
     def forward(self, ids: Tensor, segments: Tensor | None) -> Tensor:
-        """ids and segments (B, T) -> (B, T, D); without segments all are the first."""
+        """ids and segments (B, T) -> (B, T, D); without segments all tokens are in the first."""
         self.check_length(ids.size(1))
         segment = self.segments.weight[0] if segments is None else self.segments(segments)
         x = self.token(self.embedding(ids)) + self.segment(segment)
@@ -126,12 +124,12 @@ class Inputs(nn.Module):
     def check_length(self, length: int) -> None:
         if length > self.max_length:
             raise ModelError(
-                f"The text has {length} tokens; this model reads {self.max_length} at most. Cut it, or split it."
+                f"The text has {length} tokens; this model reads at most {self.max_length}. Cut or split the text."
             )
 
 
 class Block(nn.Module):
-    """Self-attention to both sides, then feed-forward."""
+    """Self-attention in both directions, then feed-forward."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -145,8 +143,10 @@ class Block(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward)
 
 
-class Bert(WithTaps):
-    """Inputs, N blocks, and what reads their output: the pooler and a head, as far as there are any."""
+class Bert(WithTapes):
+    """Inputs, N blocks, and what reads their output: the pooler and a head, if there are any."""
+
+    HEADS = ("pooler.", "head.", "follows.")  # prefixes of parameters
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -157,11 +157,10 @@ class Bert(WithTaps):
         self.head = make_head(config, self.inputs.embedding)
         self.follows = ClassHead(config.d, 2) if config.head == "pretraining" else None
         self.pooled, self.logits = Tap(), Tap()
-        self.tapes = Tapes()
-        draw_weights(self)
+        init_normal(self)
 
-    def forward(self, batch: TextBatch) -> Tensor:
-        """What the head says: logits (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
+    def forward(self, batch: SegmentedBatch) -> Tensor:
+        """The head's logits: (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
 
         Without a head, the hidden states.
         """
@@ -170,7 +169,7 @@ class Bert(WithTaps):
             return hidden
         return self.logits(self.head(self.pool(hidden) if self.config.head == "sentence" else hidden))
 
-    def hidden(self, batch: TextBatch) -> Tensor:
+    def hidden(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states (B, T, D)."""
         x = self.inputs(batch.ids, batch.segments)
         mask = hiding_padding(batch.lengths, batch.ids.size(1), x.dtype)
@@ -178,45 +177,20 @@ class Bert(WithTaps):
             x = block(x, mask=mask)
         return x
 
-    def rows(self, batch: TextBatch) -> Tensor:
-        """The last hidden states of all tokens but the padding, one after another (R, D)."""
-        length = batch.ids.size(1)
-        self.inputs.check_length(length)
-        if batch.ids.is_cpu and batch.segments is None and length <= LONGEST and self.tapes.ready(self):
-            written = self.tapes.kept("encoder", int(batch.lengths.sum()), partial(TapedBert, self))
-            return written.run(batch.ids, batch.lengths)
-        return real_rows(self.hidden(batch), batch.lengths)
+    def rows(self, batch: SegmentedBatch) -> Tensor:
+        """The last hidden states of all tokens except padding, one after another (R, D)."""
+        self.inputs.check_length(batch.ids.size(1))
+        return fast_rows(self, batch)
 
     def pool(self, hidden: Tensor) -> Tensor:
         """A vector for each whole input, (B, D)."""
         if self.pooler is None:
-            raise ModelError("This model has no pooler. Take the mean of the hidden states instead.")
+            raise ModelError("This model has no pooler. Use the mean of the hidden states instead.")
         return self.pooled(self.pooler(hidden))
-
-    def next_sentence(self, hidden: Tensor) -> Tensor:
-        """Logits (B, 2): the second sentence follows the first, or was taken from elsewhere."""
-        if self.follows is None:
-            raise ModelError("This model has not learned which sentence follows: its head is not 'pretraining'.")
-        return self.follows(self.pool(hidden))
-
-    # What was prepared of the weights is forgotten when they are about to change.
-
-    def train(self, mode: bool = True) -> Self:
-        if mode:
-            self.forget()
-        return super().train(mode)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        self.forget()
-        return super()._apply(fn, recurse)
-
-    def forget(self) -> None:
-        forget(self)
-        self.tapes = Tapes()
 
 
 def make_head(config: BertConfig, embedding: Embedding) -> MaskedWordsHead | ClassHead | SpanHead | None:
-    """What is predicted from the hidden states, or of a sentence from their pooled vector."""
+    """The head; the one for a sentence's class reads the pooled vector, the others the hidden states."""
     if config.head in ("words", "pretraining"):
         return MaskedWordsHead(
             config.d,
@@ -228,12 +202,3 @@ def make_head(config: BertConfig, embedding: Embedding) -> MaskedWordsHead | Cla
     if config.head in ("sentence", "tokens"):
         return ClassHead(config.d, config.classes, dropout=config.dropout)
     return SpanHead(config.d) if config.head == "span" else None
-
-
-def draw_weights(module: nn.Module) -> None:
-    """First weights as published: normal with a deviation of 0.02, biases 0."""
-    for name, parameter in module.named_parameters():
-        if parameter.dim() > 1:
-            nn.init.normal_(parameter, std=0.02)
-        elif name.endswith("bias"):
-            nn.init.zeros_(parameter)

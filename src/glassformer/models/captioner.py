@@ -1,30 +1,32 @@
 """A captioner: an image encoder whose output a text decoder reads through cross-attention.
 
-"Show, Attend and Tell" (arXiv 1502.03044) with Transformers on both sides: a ViT (arXiv 2010.11929), and GPT-2's blocks
-(Radford et al. 2019) with attention to the image between self-attention and feed-forward, as in 2017's decoder.
+Captions by attention (Xu et al. 2015, arXiv 1502.03044), with Transformers on both sides: a ViT (arXiv 2010.11929), and
+GPT-2's blocks (Radford et al. 2019) with cross-attention to the image between self-attention and feed-forward.
 Shapes: B images, k hypotheses of each, P patches, S = 1 + P, T tokens, D = d, H = h, V vocabulary.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
-from glassformer.models.decoder_only import draw_weights
-from glassformer.models.decoding_state import DecodingState
-from glassformer.models.encoder_decoder import CrossDecoder, EncoderDecoder, Memories
+from glassformer.models.batches import ImageBatch
+from glassformer.models.decoding.encoder_decoder import CrossDecoder, EncoderDecoder
+from glassformer.models.decoding.state import DecodingState, Memories
 from glassformer.models.sizes import filled
-from glassformer.models.vit import ImageBatch, Vit, VitConfig
+from glassformer.models.vit import Vit, VitConfig
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.cache import KVCache
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import VocabularyHead
+from glassformer.nn.init import init_normal
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.positions import LearnedPositions
 from glassformer.nn.residual import PreNorm
@@ -37,20 +39,27 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 class CaptionerConfig(Settings):
-    """The shape of the decoder, and that of the image encoder in a section of its own. `size` fills in the rest."""
+    """The shape of the decoder, and of the image encoder in its own section. `size` sets whatever is not given."""
 
+    kind: Literal["captioner"] = Field("captioner", description="The architecture.")
     size: Literal["tiny", "base"] = Field("base", description="Fills in the rest; base: ViT base-16 and GPT-2 small.")
-    vocabulary: int = Field(ge=1, description="How many tokens there are.")
-    N: int = Field(ge=1, description="Blocks of the decoder.")
-    d: int = Field(ge=1, description="Width of the decoder; if it is not the encoder's, a matrix leads over.")
-    h: int = Field(ge=1, description="Attention heads of the decoder; d must be a multiple of h.")
-    d_ff: int = Field(ge=1, description="Inner width of the decoder's feed-forward network.")
+    vocabulary: int = Field(ge=1, le=limits.PIECES, description="Number of tokens.")
+    N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks of the decoder.")
+    d: int = Field(
+        ge=1,
+        le=limits.WIDTH,
+        description="Width of the decoder; a matrix converts from the encoder's width if they differ.",
+    )
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads of the decoder; d must be a multiple of h.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the decoder's feed-forward network.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field(
-        "gelu_tanh", description="Inside the decoder's feed-forward."
+        "gelu_tanh", description="Activation of the decoder's feed-forward network."
     )
-    norm_eps: float = Field(1e-5, gt=0, description="Added to the variance in the decoder's LayerNorm.")
-    max_length: int = Field(ge=1, description="Learned positions: the most tokens that a text can have.")
+    norm_eps: float = Field(1e-5, gt=0, le=1, description="Epsilon of the decoder's LayerNorm.")
+    max_length: int = Field(
+        ge=1, le=limits.POSITIONS, description="Number of learned positions: the longest text, in tokens."
+    )
     tied: bool = Field(True, description="Whether embedding and output layer are one matrix.")
     encoder: VitConfig
 
@@ -66,13 +75,6 @@ class CaptionerConfig(Settings):
         return self
 
 
-class CaptionBatch(ImageBatch, Protocol):
-    """Images and, for teacher forcing, their texts shifted right (B, T)."""
-
-    @property
-    def target_in(self) -> Tensor: ...
-
-
 class Inputs(nn.Module):
     """Token embedding plus position, then dropout."""
 
@@ -84,7 +86,7 @@ class Inputs(nn.Module):
         self.token, self.position, self.sum = Tap(), Tap(), Tap()
 
     def forward(self, ids: Tensor, *, start: int = 0, length: int | None = None) -> Tensor:
-        """Of the positions from `start` on, (B, T) -> (B, T, D); with a `length` of 1 all ids stand at the same one."""
+        """ids (B, T) -> (B, T, D), at the positions from `start` on; with `length` = 1 all at the same position."""
         position = self.positions(ids.size(1) if length is None else length, start=start)
         return self.sum(self.dropout(self.token(self.embedding(ids)) + self.position(position)))
 
@@ -120,7 +122,7 @@ def residual(config: CaptionerConfig) -> PreNorm:
 
 
 class Decoder(CrossDecoder):
-    """Inputs, N blocks that read the image, a last norm. An image has no padding, so nothing of it is masked."""
+    """Inputs, N blocks that read the image, a final norm. Images have no padding, so nothing is masked."""
 
     def __init__(self, config: CaptionerConfig) -> None:
         super().__init__()
@@ -145,7 +147,7 @@ class Decoder(CrossDecoder):
 
 
 class Captioner(EncoderDecoder):
-    """The image encoder, a matrix between the widths where they differ, the decoder and the output layer."""
+    """The image encoder, a matrix between the widths if they differ, the decoder and the output layer."""
 
     def __init__(self, config: CaptionerConfig) -> None:
         super().__init__()
@@ -153,7 +155,7 @@ class Captioner(EncoderDecoder):
         self.decoder = Decoder(config)
         tied_to = self.decoder.inputs.embedding.weight if config.tied else None
         self.head = VocabularyHead(config.d, config.vocabulary, tied_to=tied_to)
-        draw_weights(self, std=0.02, into_the_stream=(3 * config.N) ** -0.5)
+        init_normal(self, residual_scale=(3 * config.N) ** -0.5)
         self.encoder = Vit(config.encoder)
         self.bridge = nn.Linear(config.encoder.d, config.d) if config.encoder.d != config.d else None
         self.memory, self.logits = Tap(), Tap()

@@ -13,8 +13,9 @@ from typing import Any, Literal
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
-from glassformer.models.decoder_only import DecoderOnly, draw_weights
+from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.cache import KVCache
@@ -22,12 +23,13 @@ from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import VocabularyHead
+from glassformer.nn.init import init_normal
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.positions import LearnedPositions
 from glassformer.nn.residual import PreNorm
 from glassformer.nn.taps import Tap
 
-# small to xl are the paper's table 2; the others are for an ordinary CPU.
+# small to xl are the paper's table 2; the others can be trained on an ordinary CPU.
 SIZES: dict[str, dict[str, Any]] = {
     "nano": {"N": 3, "d": 48, "h": 3, "d_ff": 192, "max_length": 128},
     "tiny": {"N": 4, "d": 128, "h": 4, "d_ff": 512, "max_length": 256},
@@ -40,22 +42,25 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 class GptConfig(Settings):
-    """The shape of the model. `size` fills in what is not given."""
+    """The shape of the model. `size` sets whatever is not given."""
 
+    kind: Literal["gpt"] = Field("gpt", description="The architecture.")
     size: Literal["nano", "tiny", "mini", "small", "medium", "large", "xl"] = Field(
         "small", description="Fills in N, d, h, d_ff and max_length: nano, tiny, mini, and GPT-2's small to xl."
     )
-    vocabulary: int = Field(ge=1, description="How many tokens there are.")
-    N: int = Field(ge=1, description="Blocks.")
-    d: int = Field(ge=1, description="Width of the model: every token is a vector of d numbers.")
-    h: int = Field(ge=1, description="Attention heads; d must be a multiple of h.")
-    d_ff: int = Field(ge=1, description="Inner width of the feed-forward network.")
+    vocabulary: int = Field(ge=1, le=limits.PIECES, description="Number of tokens.")
+    N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks.")
+    d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every token is a vector of d numbers.")
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads; d must be a multiple of h.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the feed-forward network.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field(
-        "gelu_tanh", description="Inside the feed-forward."
+        "gelu_tanh", description="Activation of the feed-forward network."
     )
-    norm_eps: float = Field(1e-5, gt=0, description="Added to the variance in LayerNorm.")
-    max_length: int = Field(ge=1, description="Learned positions: the most tokens that a text can have.")
+    norm_eps: float = Field(1e-5, gt=0, le=1, description="Epsilon of LayerNorm.")
+    max_length: int = Field(
+        ge=1, le=limits.POSITIONS, description="Number of learned positions: the longest text, in tokens."
+    )
     tied: bool = Field(True, description="Whether embedding and output layer are one matrix.")
 
     @model_validator(mode="wrap")
@@ -103,7 +108,7 @@ class Block(nn.Module):
 
 
 class Gpt(DecoderOnly):
-    """Inputs, N blocks, a last norm, and the output layer."""
+    """Inputs, N blocks, a final norm and the output layer."""
 
     def __init__(self, config: GptConfig) -> None:
         super().__init__()
@@ -114,7 +119,7 @@ class Gpt(DecoderOnly):
         tied_to = self.inputs.embedding.weight if config.tied else None
         self.head = VocabularyHead(config.d, config.vocabulary, tied_to=tied_to)
         self.logits = Tap()
-        draw_weights(self, std=0.02, into_the_stream=(2 * config.N) ** -0.5)
+        init_normal(self, residual_scale=(2 * config.N) ** -0.5)
 
     def states(
         self,

@@ -1,9 +1,9 @@
 """The decoder of the Llama family: "LLaMA: Open and Efficient Foundation Language Models" (Touvron et al. 2023, arXiv
-2302.13971), with grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) and, if wanted, a window of attention
+2302.13971), with grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245), and optionally with a sliding window
 (Jiang et al. 2023, arXiv 2310.06825) and a mixture of experts (Jiang et al. 2024, arXiv 2401.04088).
 
-Against GPT-2: RMSNorm instead of LayerNorm, queries and keys turned by their positions instead of positions added, a
-gated feed-forward network, no biases. Read from top to bottom: settings, block, model.
+Compared with GPT-2: RMSNorm instead of LayerNorm, rotary positions instead of added ones, a gated feed-forward network,
+no biases. Read from top to bottom: settings, block, model.
 Shapes: B texts, T tokens, D = d, H = h, G key/value heads, E head width, F = d_ff, V vocabulary, M = B*T.
 """
 
@@ -15,8 +15,10 @@ from typing import Any, Literal
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
-from glassformer.models.decoder_only import DecoderOnly, TextBatch, draw_weights
+from glassformer.models.batches import TextBatch
+from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.cache import KVCache
@@ -25,6 +27,7 @@ from glassformer.nn.embedding import Embedding
 from glassformer.nn.experts import Experts, Routing, balancing_loss
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import VocabularyHead
+from glassformer.nn.init import init_normal
 from glassformer.nn.masks import padding_mask, window_mask
 from glassformer.nn.norms import RMSNorm
 from glassformer.nn.positions import RotaryPositions, Rotation, Stretch, stretched, stretched_where_slow
@@ -50,13 +53,21 @@ Size = Literal["nano", "tiny", "small", "1.1B", "7B", "13B", "70B", "3-8B", "mis
 
 
 class RopeScaling(Settings):
-    """Rotary positions for texts that are longer than those of the first training."""
+    """Rotary positions for longer texts than those of the first training."""
 
-    kind: Literal["linear", "llama3"] = Field(description="linear: all turns slower; llama3: only the slow ones.")
-    factor: float = Field(ge=1, description="How much slower.")
-    slow: float = Field(1.0, gt=0, description="llama3: pairs with fewer turns than this are slowed down in full.")
-    fast: float = Field(4.0, gt=0, description="llama3: pairs with more turns than this stay as they are.")
-    length: int = Field(8192, ge=1, description="llama3: how many positions turns are counted in.")
+    kind: Literal["linear", "llama3"] = Field(
+        description="linear: slow down all rotations; llama3: only the slow ones."
+    )
+    factor: float = Field(ge=1, le=limits.RATIO, description="How much slower they rotate.")
+    slow: float = Field(
+        1.0, gt=0, le=limits.RATIO, description="llama3: pairs with fewer rotations than this are slowed down in full."
+    )
+    fast: float = Field(
+        4.0, gt=0, le=limits.RATIO, description="llama3: pairs with more rotations than this are not changed."
+    )
+    length: int = Field(
+        8192, ge=1, le=limits.POSITIONS, description="llama3: number of positions in which rotations are counted."
+    )
 
     @model_validator(mode="after")
     def _slow_below_fast(self) -> RopeScaling:
@@ -72,33 +83,53 @@ class RopeScaling(Settings):
 
 
 class LlamaConfig(Settings):
-    """The shape of the model. `size` fills in what is not given."""
+    """The shape of the model. `size` sets whatever is not given."""
 
+    kind: Literal["llama"] = Field("llama", description="The architecture.")
     size: Size = Field("tiny", description="Fills in the shape: nano, tiny, small, or a published one.")
-    vocabulary: int = Field(ge=1, description="How many tokens there are.")
-    N: int = Field(ge=1, description="Blocks.")
-    d: int = Field(ge=1, description="Width of the model: every token is a vector of d numbers.")
-    h: int = Field(ge=1, description="Attention heads.")
+    vocabulary: int = Field(ge=1, le=limits.PIECES, description="Number of tokens.")
+    N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks.")
+    d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every token is a vector of d numbers.")
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads.")
     kv_heads: int | None = Field(
-        None, ge=1, description="Heads of keys and values, each shared by h/kv_heads; None: h."
+        None, ge=1, le=limits.HEADS, description="Key/value heads, each shared by h/kv_heads query heads; None: h."
     )
-    head_width: int | None = Field(None, ge=2, description="Width of a head; None: d/h.")
-    d_ff: int = Field(ge=1, description="Inner width of the feed-forward network, or of each expert.")
+    head_width: int | None = Field(None, ge=2, le=limits.WIDTH, description="Width of a head; None: d/h.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the feed-forward network, or of each expert.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field(
-        "silu", description="Of the gate: SwiGLU has silu."
+        "silu", description="Activation of the gate; SwiGLU: silu."
     )
-    norm_eps: float = Field(1e-5, gt=0, description="Added to the mean square in RMSNorm.")
-    rope_theta: float = Field(10000.0, gt=0, description="Base of the rotary angles.")
-    rope_scaling: RopeScaling | None = Field(None, description="For longer texts than those of the first training.")
-    max_length: int = Field(2048, ge=1, description="The longest texts that it was trained on.")
-    window: int | None = Field(None, ge=1, description="How many tokens a token sees, with itself; None: all before.")
-    biases: Literal["none", "qkv", "attention"] = Field("none", description="Which projections of attention have one.")
+    norm_eps: float = Field(1e-5, gt=0, le=1, description="Epsilon of RMSNorm.")
+    rope_theta: float = Field(10000.0, gt=0, le=limits.RATIO, description="Base of the rotary angles.")
+    rope_scaling: RopeScaling | None = Field(
+        None, description="Changes rotary positions for longer texts than those of the first training."
+    )
+    max_length: int = Field(2048, ge=1, le=limits.POSITIONS, description="The longest text in training, in tokens.")
+    window: int | None = Field(
+        None,
+        ge=1,
+        le=limits.POSITIONS,
+        description="Number of tokens that a token sees, itself included; None: all before it.",
+    )
+    biases: Literal["none", "qkv", "attention"] = Field(
+        "none", description="Which projections of attention have biases."
+    )
     feed_forward_bias: bool = Field(False, description="Whether the feed-forward network has biases.")
     tied: bool = Field(False, description="Whether embedding and output layer are one matrix.")
-    experts: int = Field(0, ge=0, description="Feed-forward networks of a block that tokens choose from; 0: just one.")
-    experts_per_token: int = Field(2, ge=1, description="How many of the experts each token goes through.")
-    balance: float = Field(0.001, ge=0, description="Weight of the loss that spreads tokens evenly over the experts.")
+    experts: int = Field(
+        0,
+        ge=0,
+        le=limits.EXPERTS,
+        description="Feed-forward networks (experts) in each block; 0: one, without a router.",
+    )
+    experts_per_token: int = Field(2, ge=1, le=limits.EXPERTS, description="Number of experts that compute each token.")
+    balance: float = Field(
+        0.001,
+        ge=0,
+        le=limits.RATIO,
+        description="Weight of the auxiliary loss that spreads tokens evenly over the experts.",
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -108,7 +139,9 @@ class LlamaConfig(Settings):
     @model_validator(mode="after")
     def _fits_together(self) -> LlamaConfig:
         if self.kv_heads is None:
-            self.__dict__["kv_heads"] = self.h  # a file cannot say None, and its size would fill in another number
+            self.__dict__["kv_heads"] = (
+                self.h
+            )  # TOML has no None, and reading it back with a size would set another number
         if self.head_width is None and self.d % self.h:
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: give head_width, or change one of them")
         if self.h % self.groups:
@@ -121,17 +154,17 @@ class LlamaConfig(Settings):
 
     @property
     def groups(self) -> int:
-        """G: heads of keys and values."""
+        """G: key/value heads."""
         return self.kv_heads or self.h
 
     @property
     def width_of_head(self) -> int:
-        """E"""
+        """E: width of a head."""
         return self.head_width or self.d // self.h
 
 
 class Inputs(nn.Module):
-    """Token embeddings: positions come in later, where queries meet keys."""
+    """Token embeddings. Positions enter later, as rotations of queries and keys."""
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
@@ -192,7 +225,7 @@ def make_feed_forward(config: LlamaConfig) -> FeedForward | Experts:
 
 
 class Llama(DecoderOnly):
-    """Embeddings, N blocks, a last norm, and the output layer."""
+    """Embeddings, N blocks, a final norm and the output layer."""
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
@@ -205,7 +238,7 @@ class Llama(DecoderOnly):
         tied_to = self.inputs.embedding.weight if config.tied else None
         self.head = VocabularyHead(config.d, config.vocabulary, tied_to=tied_to)
         self.logits = Tap()
-        draw_weights(self, std=0.02, into_the_stream=(2 * config.N) ** -0.5)
+        init_normal(self, residual_scale=(2 * config.N) ** -0.5)
 
     def states(
         self,
@@ -226,9 +259,13 @@ class Llama(DecoderOnly):
             x = block(x, mask=mask, causal=causal, rotation=rotation, cache=cache, routings=routings)
         return self.final_norm(x)
 
+    def hidden_and_auxiliary(self, batch: TextBatch) -> tuple[Tensor, Tensor | None]:
+        hidden, balance = self.hidden_and_balance(batch)
+        return hidden, None if balance is None else self.config.balance * balance
+
     def hidden_and_balance(self, batch: TextBatch) -> tuple[Tensor, Tensor | None]:
-        """For training: the last hidden states (B, T, D), and how unevenly the experts were used (1 is evenly, for one
-        expert a token), which `balance` is the weight of in the loss; None without experts."""
+        """The last hidden states (B, T, D), and how unevenly the experts were used: `experts_per_token` where all
+        are used alike, up to `experts` times that. Padding does not count. None without experts."""
         routings: list[Routing] = []
         hidden = self.states(batch.ids, routings=routings)
         real = padding_mask(batch.lengths, batch.ids.size(1)).flatten()  # (M,)

@@ -1,4 +1,4 @@
-"""Every architecture by its kind. A model's file is imported when it is asked for."""
+"""Every architecture by its kind. A model's file is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from glassformer.config import Settings, section_of, validate
+from glassformer.config import Settings, sections_of, validate
 from glassformer.errors import SettingsError
 
 MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
@@ -22,6 +22,8 @@ MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
     "vit": ("glassformer.models.vit", "VitConfig", "Vit"),
     "captioner": ("glassformer.models.captioner", "CaptionerConfig", "Captioner"),
 }
+HEADS = ("head.", "follows.")  # how the names of their parameters begin
+HEADS_ON_THE_POOLER = ("pretraining", "sentence")  # BERT's
 VOCABULARIES = ("source_vocabulary", "target_vocabulary")  # the 2017 model's are not in its config
 
 
@@ -38,8 +40,8 @@ def sizes(kind: str) -> dict[str, dict[str, Any]]:
     return cast(dict[str, dict[str, Any]], import_module(_entry(kind)[0]).SIZES)
 
 
-class Undrawn(TorchFunctionMode):
-    """Weights keep whatever stood in their memory: others come in anyway, and to draw them takes longer than that."""
+class SkipInit(TorchFunctionMode):
+    """Leaves weights uninitialised: they will be loaded, and initialising takes longer than loading."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -50,16 +52,16 @@ class Undrawn(TorchFunctionMode):
         return func(*args, **given)
 
 
-def build_undrawn(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
-    """A model whose weights are to be filled in, every one of them."""
-    with Undrawn():
+def build_without_init(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
+    """A model with arbitrary weights: the caller must fill in every one of them."""
+    with SkipInit():
         return build(kind, values, origin=origin)
 
 
 def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
-    """A new model of these settings; for the 2017 model they hold its two vocabularies too.
+    """A new model of these settings. They may name the kind again; the 2017 model's hold its two vocabularies too.
 
-    Without a `size` nothing is filled in: what is not given has the default of its field.
+    Without a `size` nothing is filled in: each setting that is not given has its field's default.
     """
     known = dict(values)
     given = {name: known.pop(name) for name in VOCABULARIES if kind == "transformer" and name in known}
@@ -68,29 +70,44 @@ def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.
 
 
 def spelled_out(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
-    """With the default of every field that has one, in sections too, so that a size has nothing to fill in there."""
+    """The values and the default of every other field that has one, in sections too, so that no size sets anything."""
     found = dict(values)
     for name, field in kind.model_fields.items():
-        section = section_of(field)
-        if section is not None and isinstance(found.get(name), Mapping) and "size" not in found[name]:
-            found[name] = spelled_out(section, found[name])
+        sections = sections_of(field)
+        if sections and isinstance(found.get(name), Mapping) and "size" not in found[name]:
+            found[name] = spelled_out(sections[0], found[name])
         elif name not in found and not field.is_required():
             found[name] = field.get_default(call_default_factory=True, validated_data={})
     return found
 
 
-def values_of(kind: str, model: nn.Module) -> dict[str, Any]:
-    """What `build` needs to make such a model again."""
+def values_of(model: nn.Module) -> dict[str, Any]:
+    """The settings from which `build` makes such a model again, its kind first."""
     values = without_sizes(cast(Settings, model.config).model_dump(exclude_none=True))
-    if kind == "transformer":
+    if values["kind"] == "transformer":
         inputs = (model.get_submodule(f"{side}.inputs.embedding") for side in ("encoder", "decoder"))
         counts = (cast(nn.Parameter, embedding.weight).size(0) for embedding in inputs)
         values |= dict(zip(VOCABULARIES, counts, strict=True))
     return values
 
 
+def with_new_head(model: nn.Module, **changed: Any) -> tuple[nn.Module, list[str]]:
+    """The same model with a new, freshly initialised head, for fine-tuning: `head` and `classes` of an encoder,
+    `classes` of a ViT. Also the names of the parameters that are new: the head's, and the pooler's where the head needs
+    one that the model does not have.
+    """
+    values = values_of(model) | changed
+    if "pooler" in values and changed.get("head") in HEADS_ON_THE_POOLER:
+        values["pooler"] = True
+    made = build(values["kind"], values)
+    body = {name: weight for name, weight in model.state_dict().items() if not name.startswith(HEADS)}
+    missing = set(made.load_state_dict(body, strict=False).missing_keys)
+    new = [name for name, _ in made.named_parameters() if name in missing]  # without those tied to the body
+    return made.to(next(model.parameters())).train(model.training), new
+
+
 def without_sizes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a size has filled in stands beside it, and may have been changed: the name would mislead."""
+    """The values without `size`: they hold all it has set, and the name may no longer fit them."""
     return {
         name: without_sizes(value) if isinstance(value, Mapping) else value
         for name, value in values.items()

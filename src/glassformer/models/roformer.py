@@ -1,8 +1,8 @@
 """RoFormer: "Enhanced Transformer with Rotary Position Embedding" (Su et al., arXiv 2104.09864).
 
-BERT's encoder, in which nothing is added for the position: queries and keys are turned by an angle that grows with it,
-so that what two tokens are to each other depends on their distance alone (equations 13 to 16). Token vectors may be
-narrower than the model; a matrix then widens them. There is no dropout inside attention.
+BERT's encoder without added positions: queries and keys are rotated by an angle proportional to their position, so
+their product depends only on the distance between two tokens (equations 13 to 16). Token vectors may be narrower than
+the model; a matrix then widens them. There is no dropout inside attention.
 Shapes: B sentences, T tokens, D = d, H = h, E = D/H, V vocabulary.
 """
 
@@ -14,22 +14,24 @@ from typing import Any, Literal
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
 from glassformer.errors import ModelError
-from glassformer.models.bert import TextBatch, draw_weights
+from glassformer.models.batches import SegmentedBatch
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead, MaskedWordsHead, SpanHead
+from glassformer.nn.init import init_normal
 from glassformer.nn.masks import hiding_padding
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.positions import RotaryPositions, Rotation
 from glassformer.nn.residual import PostNorm
 from glassformer.nn.taps import Tap, WithTaps
 
-# "base" is the paper's, for Chinese (section 4.5); "small" as published beside it; "tiny" is for learning and tests.
+# "base" is the paper's, for Chinese (section 4.5); "small" was published with it; "tiny" is for learning and tests.
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"N": 2, "d": 128, "h": 2, "d_ff": 512, "max_length": 512},
     "small": {"N": 6, "d": 384, "h": 6, "d_ff": 1536, "max_length": 512},
@@ -38,25 +40,31 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 class RoFormerConfig(Settings):
-    """The shape of the model. `size` fills in what is not given."""
+    """The shape of the model. `size` sets whatever is not given."""
 
+    kind: Literal["roformer"] = Field("roformer", description="The architecture.")
     size: Literal["tiny", "small", "base"] = Field("tiny", description="Fills in the rest: tiny, small, base.")
-    vocabulary: int = Field(50000, ge=1, description="How many tokens there are.")
-    N: int = Field(ge=1, description="Blocks.")
-    d: int = Field(ge=1, description="Width of the model: every token is a vector of d numbers.")
-    d_token: int | None = Field(None, ge=1, description="Width of the token vectors, if not d.")
-    h: int = Field(ge=1, description="Attention heads; d must be a multiple of h.")
-    d_ff: int = Field(ge=1, description="Inner width of the feed-forward network.")
+    vocabulary: int = Field(50000, ge=1, le=limits.PIECES, description="Number of tokens.")
+    N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks.")
+    d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every token is a vector of d numbers.")
+    d_token: int | None = Field(None, ge=1, le=limits.WIDTH, description="Width of the token vectors, if not d.")
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads; d must be a multiple of h.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the feed-forward network.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field("gelu", description="Inside the feed-forward.")
-    norm_eps: float = Field(1e-12, gt=0, description="Added inside the norms' square root.")
-    max_length: int = Field(ge=1, description="The longest input, in tokens; positions know no end, training did.")
-    segments: int = Field(2, ge=1, description="How many parts an input may have.")
-    head: Literal["none", "words", "sentence", "tokens", "span"] = Field(
-        "none", description="What is predicted: masked words; the class of the sentence or of its tokens; a span."
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field(
+        "gelu", description="Activation of the feed-forward network."
     )
-    classes: int = Field(2, ge=1, description="Of the heads for sentence and tokens: how many there are.")
-    tied: bool = Field(True, description="The head for words shares its matrix with the embedding.")
+    norm_eps: float = Field(1e-12, gt=0, le=1, description="Epsilon of the norms.")
+    max_length: int = Field(ge=1, le=limits.POSITIONS, description="The longest input, in tokens, as in training.")
+    segments: int = Field(2, ge=1, le=limits.CLASSES, description="Number of parts an input may have.")
+    head: Literal["none", "words", "sentence", "tokens", "span"] = Field(
+        "none",
+        description="What is predicted: masked words, the class of the input (sentence) or of each token, a span.",
+    )
+    classes: int = Field(
+        2, ge=1, le=limits.CLASSES, description="Number of classes, for the heads sentence and tokens."
+    )
+    tied: bool = Field(True, description="Whether the head for words shares the embedding's matrix.")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -66,12 +74,14 @@ class RoFormerConfig(Settings):
     @model_validator(mode="after")
     def _pairs_in_heads(self) -> RoFormerConfig:
         if self.d % (2 * self.h):
-            raise ValueError(f"d = {self.d} is not a multiple of 2 h = {2 * self.h}: each head turns pairs of numbers")
+            raise ValueError(
+                f"d = {self.d} is not a multiple of 2 h = {2 * self.h}: each head rotates pairs of numbers"
+            )
         return self
 
 
 class Inputs(nn.Module):
-    """Token and segment, added, normed, and widened where they are narrower than the model."""
+    """Token and segment, added, normalised, and widened where they are narrower than the model."""
 
     def __init__(self, config: RoFormerConfig) -> None:
         super().__init__()
@@ -84,10 +94,10 @@ class Inputs(nn.Module):
         self.token, self.segment, self.sum = Tap(), Tap(), Tap()
 
     def forward(self, ids: Tensor, segments: Tensor | None) -> Tensor:
-        """ids and segments (B, T) -> (B, T, D); without segments all are the first."""
+        """ids and segments (B, T) -> (B, T, D); without segments all tokens are in the first."""
         if ids.size(1) > self.max_length:
             raise ModelError(
-                f"The text has {ids.size(1)} tokens; this model reads {self.max_length} at most. Cut it, or split it."
+                f"The text has {ids.size(1)} tokens; this model reads at most {self.max_length}. Cut or split the text."
             )
         segment = self.segments.weight[0] if segments is None else self.segments(segments)
         x = self.token(self.embedding(ids)) + self.segment(segment)
@@ -95,7 +105,7 @@ class Inputs(nn.Module):
 
 
 class Block(nn.Module):
-    """Self-attention to both sides with turned queries and keys, then feed-forward."""
+    """Self-attention in both directions with rotated queries and keys, then feed-forward."""
 
     def __init__(self, config: RoFormerConfig) -> None:
         super().__init__()
@@ -112,20 +122,22 @@ class Block(nn.Module):
 class RoFormer(WithTaps):
     """Inputs, N blocks, and a head if there is one. A sentence's class is read from its first token."""
 
+    HEADS = ("pooler.", "head.")  # prefixes of parameters
+
     def __init__(self, config: RoFormerConfig) -> None:
         super().__init__()
         self.config = config
         self.inputs = Inputs(config)
         self.rotary = RotaryPositions(config.d // config.h)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.N))
-        of_sentence = config.head == "sentence"
-        self.pooler = FirstTokenHead(config.d, activation=config.activation) if of_sentence else None
+        classifies = config.head == "sentence"
+        self.pooler = FirstTokenHead(config.d, activation=config.activation) if classifies else None
         self.head = make_head(config, self.inputs.embedding)
         self.pooled, self.logits = Tap(), Tap()
-        draw_weights(self)
+        init_normal(self)
 
-    def forward(self, batch: TextBatch) -> Tensor:
-        """What the head says: logits (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
+    def forward(self, batch: SegmentedBatch) -> Tensor:
+        """The head's logits: (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
 
         Without a head, the hidden states.
         """
@@ -134,7 +146,7 @@ class RoFormer(WithTaps):
             return hidden
         return self.logits(self.head(hidden if self.pooler is None else self.pooled(self.pooler(hidden))))
 
-    def hidden(self, batch: TextBatch) -> Tensor:
+    def hidden(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states (B, T, D)."""
         x, length = self.inputs(batch.ids, batch.segments), batch.ids.size(1)
         mask, rotation = hiding_padding(batch.lengths, length, x.dtype), self.rotary(length)
@@ -144,7 +156,7 @@ class RoFormer(WithTaps):
 
 
 def make_head(config: RoFormerConfig, embedding: Embedding) -> MaskedWordsHead | ClassHead | SpanHead | None:
-    """What is predicted from the hidden states, or of a sentence from its first token."""
+    """The head; the one for a sentence's class reads the pooled vector, the others the hidden states."""
     if config.head == "words":
         return MaskedWordsHead(
             config.d,

@@ -1,4 +1,4 @@
-"""Named sizes: what a config's `size` fills in."""
+"""Named sizes: the settings that a config's `size` sets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ C = TypeVar("C", bound=Settings)
 def filled(
     values: Any, validated: Callable[[Any], C], *, sizes: Mapping[str, Mapping[str, Any]], default: str | None
 ) -> C:
-    """For a config's wrap validator: `values` over those of their size, which do not count as set.
+    """For a config's wrap validator: `values`, and from their size whatever they do not give. Settings from the size do
+    not count as set.
 
-    An unknown size, or none where there is no default, fills in nothing or the default; the fields' own checks tell
-    what is wrong then.
+    For an unknown size the default is used, if there is one; the check of the field `size` then reports the error.
     """
     if not isinstance(values, dict):
-        return validated(values)  # not a section: the fields' own check says so
+        return validated(values)  # not a section: pydantic reports it
     name = values.get("size", default)
     fallback = {} if default is None else sizes[default]
     config = validated({**(sizes.get(name, fallback) if isinstance(name, str) else fallback), **values})

@@ -1,8 +1,9 @@
 """T5: "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer" (arXiv 1910.10683).
 
-The encoder-decoder of 2017 with RMSNorm before each sub-layer and no biases. Order is told by a learned number for each
-head and bucket of distances, added to the scores, and shared by all blocks of a stack (section 2.1). Scores are not
-scaled: the initialisation sees to that. Version 1.1 gates the feed-forward (Shazeer 2020) and unties the output.
+The encoder-decoder of 2017 with RMSNorm before each sub-layer and no biases. Positions are relative: a learned number
+for each head and bucket of distances is added to the scores, the same in all blocks of a stack (section 2.1). Scores
+are not scaled; smaller initial queries replace that. Version 1.1 gates the feed-forward network (Shazeer 2020) and
+unties the output.
 Shapes: B sentences, R rows (hypotheses), k of a sentence, S source tokens, T target tokens, D = d, H = h, E = d_kv,
 V vocabulary.
 """
@@ -10,15 +11,17 @@ V vocabulary.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
-from glassformer.models.decoding_state import DecodingState
-from glassformer.models.encoder_decoder import CrossDecoder, EncoderDecoder, Memories
+from glassformer.models.batches import SourceBatch
+from glassformer.models.decoding.encoder_decoder import CrossDecoder, EncoderDecoder
+from glassformer.models.decoding.state import DecodingState, Memories
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import CrossAttention, SelfAttention
 from glassformer.nn.cache import KVCache
@@ -33,7 +36,7 @@ from glassformer.nn.residual import PreNorm
 from glassformer.nn.taps import Tap
 
 _NEWER = {"activation": "gelu_tanh", "gated": True, "tied": False, "scaled_output": False}
-# The paper's sizes, as "1.1-..." those of version 1.1, which Flan-T5 shares, and a tiny one to learn and test with.
+# The paper's sizes; "1.1-..." are those of version 1.1 and Flan-T5; tiny is for learning and tests.
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"N": 2, "d": 64, "h": 4, "d_kv": 16, "d_ff": 128},
     "small": {"N": 6, "d": 512, "h": 8, "d_kv": 64, "d_ff": 2048},
@@ -51,24 +54,31 @@ Size = Literal["tiny", "small", "base", "large", "3b", "11b", "1.1-small", "1.1-
 
 
 class T5Config(Settings):
-    """The shape of the model. `size` fills in what is not given."""
+    """The shape of the model. `size` sets whatever is not given."""
 
-    size: Size = Field("tiny", description="Fills in the rest: tiny, the paper's small to 11b, version 1.1's as 1.1-…")
-    vocabulary: int = Field(32128, ge=1, description="How many tokens there are.")
-    N: int = Field(ge=1, description="Blocks in the encoder, and in the decoder unless N_decoder says otherwise.")
-    N_decoder: int | None = Field(None, ge=1, description="Blocks in the decoder, if not N.")
-    d: int = Field(ge=1, description="Width of the model: every token is a vector of d numbers.")
-    h: int = Field(ge=1, description="Attention heads.")
-    d_kv: int = Field(ge=1, description="Width of a head; heads need not share the model's width.")
-    d_ff: int = Field(ge=1, description="Inner width of the feed-forward network.")
+    kind: Literal["t5"] = Field("t5", description="The architecture.")
+    size: Size = Field("tiny", description="Fills in the rest: tiny, the paper's small to 11b, 1.1-… for version 1.1.")
+    vocabulary: int = Field(32128, ge=1, le=limits.PIECES, description="Number of tokens.")
+    N: int = Field(
+        ge=1, le=limits.BLOCKS, description="Blocks in the encoder, and in the decoder unless N_decoder says otherwise."
+    )
+    N_decoder: int | None = Field(None, ge=1, le=limits.BLOCKS, description="Blocks in the decoder, if not N.")
+    d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every token is a vector of d numbers.")
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads.")
+    d_kv: int = Field(ge=1, le=limits.WIDTH, description="Width of a head; h * d_kv may differ from d.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the feed-forward network.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field("relu", description="Inside the feed-forward.")
-    gated: bool = Field(False, description="The feed-forward's inner values are multiplied by a second product.")
-    buckets: int = Field(32, ge=4, description="Buckets of distances.")
-    max_distance: int = Field(128, ge=2, description="From this distance on all share a bucket.")
-    norm_eps: float = Field(1e-6, gt=0, description="Added inside the norms' square root.")
-    tied: bool = Field(True, description="Embedding and output are one matrix.")
-    scaled_output: bool = Field(True, description="The last hidden states are divided by sqrt(d) before the output.")
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field(
+        "relu", description="Activation of the feed-forward network."
+    )
+    gated: bool = Field(False, description="Whether the feed-forward network is gated, as in version 1.1.")
+    buckets: int = Field(32, ge=4, le=limits.CLASSES, description="Number of buckets of distances.")
+    max_distance: int = Field(128, ge=2, le=limits.POSITIONS, description="Distances from here on share one bucket.")
+    norm_eps: float = Field(1e-6, gt=0, le=1, description="Epsilon of the norms.")
+    tied: bool = Field(True, description="Whether embedding and output layer are one matrix.")
+    scaled_output: bool = Field(
+        True, description="Whether the last hidden states are divided by sqrt(d) before the output layer."
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -76,19 +86,10 @@ class T5Config(Settings):
         return filled(values, validated, sizes=SIZES, default="tiny")
 
     @model_validator(mode="after")
-    def _room_for_wide_buckets(self) -> T5Config:
+    def _buckets_fit(self) -> T5Config:
         if self.max_distance <= self.buckets // 2:
             raise ValueError(f"max_distance = {self.max_distance} must be more than half of buckets = {self.buckets}")
         return self
-
-
-class SourceBatch(Protocol):
-    """What the encoder needs: padded ids (B, S) and how long each sentence is (B,)."""
-
-    @property
-    def source(self) -> Tensor: ...
-    @property
-    def source_lengths(self) -> Tensor: ...
 
 
 def residual(config: T5Config) -> PreNorm:
@@ -149,7 +150,7 @@ class DecoderBlock(nn.Module):
 
 
 class Inputs(nn.Module):
-    """Token embeddings as they are; nothing is added for the position."""
+    """Token embeddings; nothing is added for the position."""
 
     def __init__(self, config: T5Config, embedding: Embedding) -> None:
         super().__init__()
@@ -162,7 +163,7 @@ class Inputs(nn.Module):
 
 
 class Encoder(nn.Module):
-    """N blocks that see both ways, one bias for all of them."""
+    """N blocks that see both directions; they share one position bias."""
 
     def __init__(self, config: T5Config, embedding: Embedding) -> None:
         super().__init__()
@@ -182,7 +183,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(CrossDecoder):
-    """N blocks that see the past, one bias for all of them; each reads the encoder's output."""
+    """N blocks that see the past and read the encoder's output; they share one position bias."""
 
     def __init__(self, config: T5Config, embedding: Embedding) -> None:
         super().__init__()
@@ -201,23 +202,23 @@ class Decoder(CrossDecoder):
         mask = self.positions(length) + causal_mask(length, dtype=x.dtype, device=x.device)  # (H, T, T)
         for block, memory in zip(self.blocks, memories, strict=True):
             x = block(x, memory, mask=mask, memory_mask=memory_mask)
-        return self.finished(x)
+        return self.scaled(x)
 
     def advance(self, ids: Tensor, state: DecodingState, lineage: Tensor | None) -> Tensor:
         x, mask = self.inputs(ids), self.bias_of_slots(state.length, lineage)
         for block, memory, cache in zip(self.blocks, state.memories, state.caches, strict=True):
             x = block(x, memory, mask=mask, memory_mask=state.memory_mask, cache=cache)
-        return self.finished(x)
+        return self.scaled(x)
 
     def bias_of_slots(self, length: int, lineage: Tensor | None) -> Tensor:
-        """What is added to the scores of the token after `length` others, (B or 1, H, k or 1, slots)."""
+        """The bias on the scores of the token after `length` others, (B or 1, H, k or 1, slots)."""
         if lineage is None:  # slot i holds token i
             places = torch.arange(length + 1, device=self.positions.weight.device)
             return self.positions.at(places - length).mT[None, :, None]
-        places = (lineage[:, 0] == 0).cumsum(dim=-1) - 1  # (B, k, slots), where the slots of each hypothesis stand
+        places = (lineage[:, 0] == 0).cumsum(dim=-1) - 1  # (B, k, slots), the position of each slot's token
         return lineage + self.positions.at(places - length).movedim(3, 1)
 
-    def finished(self, x: Tensor) -> Tensor:
+    def scaled(self, x: Tensor) -> Tensor:
         return self.dropout(self.final_norm(x)) * self.scale
 
 
@@ -236,7 +237,7 @@ class T5(EncoderDecoder):
 
     @torch.no_grad()
     def initialise(self, embedding: Embedding) -> None:
-        """Queries begin smaller by sqrt(d_kv), instead of scores being divided by it; tokens with variance 1."""
+        """Initial queries are divided by sqrt(d_kv), instead of the scores; token vectors have variance 1."""
         nn.init.normal_(embedding.weight)
         for module in self.modules():
             if isinstance(module, SelfAttention):

@@ -1,32 +1,35 @@
 """ViT: "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale" (arXiv 2010.11929).
 
-An image is cut into patches; each, times a matrix, is a token. A learned token before them stands for the whole image.
-Then the blocks of an encoder, the norm before each sub-layer, one more at the end (the paper's figure 1).
+An image is cut into patches; a matrix turns each into a token. A learned token before them represents the whole image.
+Then come the blocks of an encoder, with pre-norm and a final norm (the paper's figure 1).
 Read from top to bottom: settings, inputs, block, model. Shapes: B images, C channels, P patches, D = d, H = h, E = D/H.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
+from glassformer import limits
 from glassformer.config import Settings
 from glassformer.errors import ModelError
+from glassformer.models.batches import ImageBatch
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead
+from glassformer.nn.init import init_normal
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.patches import GridPositions, cut_patches, grid_of
 from glassformer.nn.residual import PreNorm
 from glassformer.nn.taps import Tap, WithTaps
 
-# base to huge are the paper's table 1, with the patches of its models; tiny and small are DeiT's (arXiv 2012.12877);
-# nano is for small pictures on an ordinary CPU.
+# base to huge are the paper's table 1, with its patch sizes; tiny and small are DeiT's (arXiv 2012.12877); nano is for
+# small images on an ordinary CPU.
 SIZES: dict[str, dict[str, Any]] = {
     "nano": {"N": 4, "d": 64, "h": 4, "d_ff": 128, "patch": 4, "image": 28, "channels": 1},
     "tiny-16": {"N": 12, "d": 192, "h": 3, "d_ff": 768, "patch": 16},
@@ -40,32 +43,38 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def both(value: Any) -> Any:
-    """One number is height and width."""
+    """One number gives both height and width."""
     return (value, value) if isinstance(value, int) else value
 
 
-Pair = Annotated[tuple[PositiveInt, PositiveInt], BeforeValidator(both)]
+Pixels = Annotated[int, Field(ge=1, le=limits.PIXELS)]
+Pair = Annotated[tuple[Pixels, Pixels], BeforeValidator(both)]
 
 
 class VitConfig(Settings):
-    """The shape of the model. `size` fills in what is not given."""
+    """The shape of the model. `size` sets whatever is not given."""
 
+    kind: Literal["vit"] = Field("vit", description="The architecture.")
     size: Literal["nano", "tiny-16", "small-16", "base-16", "base-32", "large-16", "large-32", "huge-14"] = Field(
         "base-16", description="Fills in the rest: nano, tiny-16, small-16, and the paper's base-16 to huge-14."
     )
-    N: int = Field(ge=1, description="Blocks.")
-    d: int = Field(ge=1, description="Width of the model: every patch is a vector of d numbers.")
-    h: int = Field(ge=1, description="Attention heads; d must be a multiple of h.")
-    d_ff: int = Field(ge=1, description="Inner width of the feed-forward network.")
-    patch: Pair = Field(description="Height and width of a patch, in pixels; one number: both.")
-    image: Pair = Field(default=(224, 224), description="Height and width of the images that it learned from.")
-    channels: int = Field(3, ge=1, description="Colours of a pixel: 3, or 1 for grey.")
+    N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks.")
+    d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every patch is a vector of d numbers.")
+    h: int = Field(ge=1, le=limits.HEADS, description="Attention heads; d must be a multiple of h.")
+    d_ff: int = Field(ge=1, le=limits.WIDTH, description="Inner width of the feed-forward network.")
+    patch: Pair = Field(description="Height and width of a patch in pixels; one number sets both.")
+    image: Pair = Field(default=(224, 224), description="Height and width of the training images.")
+    channels: int = Field(3, ge=1, le=limits.CHANNELS, description="Colour channels: 3, or 1 for grey.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Share of values zeroed in training, against overfitting.")
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field("gelu", description="Inside the feed-forward.")
-    norm_eps: float = Field(1e-12, gt=0, description="Added to the variance in LayerNorm.")
-    qkv_bias: bool = Field(True, description="Biases on queries, keys and values.")
-    pooler: bool = Field(False, description="A vector for the whole image, made of the first token's.")
-    classes: int = Field(0, ge=0, description="How many classes the head tells apart; 0: no head.")
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = Field(
+        "gelu", description="Activation of the feed-forward network."
+    )
+    norm_eps: float = Field(1e-12, gt=0, le=1, description="Epsilon of LayerNorm.")
+    qkv_bias: bool = Field(True, description="Whether queries, keys and values have biases.")
+    pooler: bool = Field(
+        False, description="Whether there is a pooler: a vector for the whole image, from the first token's."
+    )
+    classes: int = Field(0, ge=0, le=limits.CLASSES, description="Number of classes; 0: no head.")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -81,15 +90,8 @@ class VitConfig(Settings):
         return self
 
 
-class ImageBatch(Protocol):
-    """Images (B, C, height, width), their values scaled as the model learned them."""
-
-    @property
-    def images(self) -> Tensor: ...
-
-
 class Inputs(nn.Module):
-    """The figure's bottom: patches times a matrix, the extra token before them, plus the position, then dropout."""
+    """The figure's bottom: patches times a matrix, the extra token before them, positions added, dropout."""
 
     def __init__(self, config: VitConfig) -> None:
         super().__init__()
@@ -108,7 +110,7 @@ class Inputs(nn.Module):
         return self.sum(self.dropout(x + self.position(self.positions(grid))))
 
     def grid(self, images: Tensor) -> tuple[int, int]:
-        """How many patches the images have, down and across; an error where they do not fit."""
+        """Number of patches down and across; an error if the images do not fit."""
         channels, height, width = images.shape[1:]
         if channels != self.channels:
             raise ModelError(f"The images have {channels} channels; this model reads {self.channels}.")
@@ -135,7 +137,9 @@ class Block(nn.Module):
 
 
 class Vit(WithTaps):
-    """Inputs, N blocks, a last norm, and what reads the first token: the pooler and a head, as far as there are any."""
+    """Inputs, N blocks, a final norm, and what reads the first token: the pooler and a head, if there are any."""
+
+    HEADS = ("pooler.", "head.")  # prefixes of parameters
 
     def __init__(self, config: VitConfig) -> None:
         super().__init__()
@@ -146,11 +150,8 @@ class Vit(WithTaps):
         self.pooler = FirstTokenHead(config.d) if config.pooler else None
         self.head = ClassHead(config.d, config.classes) if config.classes else None
         self.pooled, self.logits = Tap(), Tap()
-        for name, parameter in self.named_parameters():
-            if parameter.dim() > 1 or name == "inputs.first":
-                nn.init.normal_(parameter, std=0.02)
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
+        nn.init.normal_(self.inputs.first, std=0.02)
+        init_normal(self)
 
     def forward(self, batch: ImageBatch) -> Tensor:
         """Logits (B, classes) of whole images; without a head, their vectors (B, D)."""
@@ -158,12 +159,12 @@ class Vit(WithTaps):
         return self.pool(hidden) if self.head is None else self.logits(self.head(hidden[:, 0]))
 
     def hidden(self, batch: ImageBatch) -> Tensor:
-        """The last hidden states (B, 1 + P, D), normed. Images may have any size."""
+        """The last hidden states (B, 1 + P, D), normalised. Images may have any size."""
         x = self.inputs(batch.images)
         for block in self.blocks:
             x = block(x)
         return self.final_norm(x)
 
     def pool(self, hidden: Tensor) -> Tensor:
-        """A vector for each whole image, (B, D): what the pooler makes of the first token, or that token itself."""
+        """A vector for each whole image, (B, D): the pooler's output, or the first token's vector without a pooler."""
         return hidden[:, 0] if self.pooler is None else self.pooled(self.pooler(hidden))

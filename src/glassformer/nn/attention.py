@@ -1,4 +1,4 @@
-"""Attention, from the parameter-free mixture of static vectors to multi-head attention with a cache.
+"""Attention, from the parameter-free mixture of vectors to multi-head attention with a cache.
 
 Shapes: B batch, T queries, K keys, D width, H heads, G key/value heads, E head width.
 """
@@ -19,7 +19,7 @@ from glassformer.nn.taps import Tap
 
 
 def parameter_free_attention(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """softmax(E E^T) E: each vector becomes a mixture of all, by similarity alone. Nothing is learned.
+    """softmax(E E^T) E: each vector becomes a mixture of all, weighted by similarity. Nothing is learned.
 
     vectors (T, D) -> the mixtures (T, D) and the weights (T, T), whose rows sum to 1.
     """
@@ -37,8 +37,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = N
 class ScaledDotProduct(nn.Module):
     """softmax(Q K^T / sqrt(E) + M) V (Vaswani et al. 2017, equation 1), in every head at once.
 
-    The fused kernel computes it, or in training on a CPU batched products, unless someone listens to a value in its
-    middle; then the plain formula does, and the taps hold the raw, scaled and masked scores and the pattern.
+    Computed by the fused kernel, or in training on a CPU by batched products. While something listens at its taps, the
+    plain formula is used, and the taps give the raw, scaled and masked scores and the pattern.
     """
 
     def __init__(self, *, scale: float | None = None) -> None:
@@ -52,7 +52,7 @@ class ScaledDotProduct(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """q (B, H, T, E), k and v (B, G, K, E), mask broadcastable to (B, H, T, K) -> z (B, H, T, E)."""
-        causal = causal and q.size(2) > 1  # one query stands at the last key: nothing to hide
+        causal = causal and q.size(2) > 1  # one query is at the last key: nothing to hide
         if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits(q, k, None)):
             mask = with_causality(mask, q, k)
             causal = False
@@ -72,13 +72,13 @@ class ScaledDotProduct(nn.Module):
         scale = 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale
         scaled = self.scaled(scores * scale)
         masked = self.masked(scaled if mask is None else scaled + additive(mask, scaled.dtype))
-        hidden = masked == float("-inf")  # a query that sees nothing mixes nothing, as in the fused kernel
+        hidden = masked == float("-inf")  # a query that sees no key gets zeros, as in the fused kernel
         pattern = self.pattern(torch.softmax(masked, dim=-1).masked_fill(hidden, 0.0))
         return pattern @ v
 
 
 def with_causality(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor:
-    """The additive mask that also hides the future; the last query stands at the last key."""
+    """The additive mask that also hides the future; the last query is at the last key."""
     causal = causal_mask(q.size(2), k.size(2), dtype=q.dtype, device=q.device)  # (T, K)
     return causal if mask is None else causal + additive(mask, q.dtype)
 
@@ -89,7 +89,7 @@ def repeat_heads(x: Tensor, heads: int) -> Tensor:
 
 
 class HeadsOut(nn.Module):
-    """Concat(head_1 ... head_H) W_O, with a tap for what each head alone adds."""
+    """Concat(head_1 ... head_H) W_O, with a tap for what each head adds by itself."""
 
     def __init__(self, width: int, *, heads: int, head_width: int, bias: bool) -> None:
         super().__init__()
@@ -158,17 +158,15 @@ class CrossAttention(nn.Module):
         width: int,
         *,
         heads: int,
-        memory_width: int | None = None,
-        kv_heads: int | None = None,
         head_width: int | None = None,
         bias: bool = True,
         scale: float | None = None,
     ) -> None:
         super().__init__()
         self.head_width = width // heads if head_width is None else head_width
-        self.rows = 2 * [(kv_heads or heads) * self.head_width]
+        self.rows = 2 * [heads * self.head_width]
         self.query = Projections(width, [heads * self.head_width], bias=bias)
-        self.key_value = Projections(memory_width or width, self.rows, bias=bias)
+        self.key_value = Projections(width, self.rows, bias=bias)
         self.q, self.k, self.v = Tap(), Tap(), Tap()
         self.core = ScaledDotProduct(scale=scale)
         self.out = HeadsOut(width, heads=heads, head_width=self.head_width, bias=bias)
@@ -179,8 +177,8 @@ class CrossAttention(nn.Module):
         return self.k(k), self.v(v)
 
     def forward(self, x: Tensor, keys_values: tuple[Tensor, Tensor], *, mask: Tensor | None = None) -> Tensor:
-        """x (R, T, D) with R a multiple of the memory's B: a sentence's hypotheses stand together and are read
-        as further queries of that sentence, so its keys and values exist once, not once per hypothesis."""
+        """x (R, T, D) with R a multiple of the memory's B: the hypotheses of a sentence follow each other and become
+        further queries of that sentence, so its keys and values exist once, not once per hypothesis."""
         k, v = keys_values
         queries = x.reshape(k.size(0), -1, x.size(2))  # (B, R/B*T, D)
         q = self.q(split_heads(self.query(queries), self.head_width))  # (B, H, R/B*T, E)
@@ -188,7 +186,7 @@ class CrossAttention(nn.Module):
 
 
 class Projections(nn.Linear):
-    """One Linear that holds several projections below each other, each initialised as if it stood alone."""
+    """One Linear that holds several projections below each other, each initialised by itself."""
 
     def __init__(self, width: int, rows: list[int], *, bias: bool) -> None:
         super().__init__(width, sum(rows), bias=bias)

@@ -1,4 +1,4 @@
-"""The key/value cache: an explicit object, passed in, that remembers one attention's past."""
+"""The key/value cache: an explicit object, passed in, that holds one attention's past."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from glassformer.nn.native.one_thread import copy, rows_of, zeros
+
 
 @dataclass
 class Store:
-    """Room for keys and values (B, G, K, E), of which the first places are used."""
+    """Memory for keys and values (B, G, K, E), of which the first `used` places are filled."""
 
     keys: Tensor
     values: Tensor
     used: int
 
     @property
-    def room(self) -> int:
+    def size(self) -> int:
         return self.keys.size(2)
 
 
 class KVCache:
-    """Keys and values (B, G, K, E) of what was seen so far; grows by doubling, so appending stays cheap.
+    """Keys and values (B, G, K, E) of all tokens so far; grows by doubling, so appending stays cheap.
 
-    Twins share what they both hold. Only one of them can go on in the same place; the other then takes a copy.
+    Copies made by `share` use the same memory. The first one to append keeps it; the others then copy.
     """
 
     def __init__(self) -> None:
@@ -31,7 +33,7 @@ class KVCache:
         self.length = 0
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds (B, G, T, E) at the end and returns all that is held, as views (B, G, K, E)."""
+        """Appends (B, G, T, E) and returns everything it holds, as views (B, G, K, E)."""
         start = self.length
         keys, values = self.reserve(*k.shape, like=k)
         keys[:, :, start : self.length] = k
@@ -39,40 +41,40 @@ class KVCache:
         return keys[:, :, : self.length], values[:, :, : self.length]
 
     def reserve(self, batch: int, heads: int, more: int, width: int, *, like: Tensor) -> tuple[Tensor, Tensor]:
-        """Makes place for so many more and returns the whole room (B, G, room, E); the caller fills the new place."""
+        """Reserves `more` places and returns the whole memory (B, G, size, E); the caller fills the new places."""
         end = self.length + more
         store = self.store
-        if store is None or store.used != self.length or store.room < end:
-            room = max(16 * min(more, 8), 2 * end)  # `more` are the hypotheses of a sentence, or a text begun with
-            store = self.store = self._moved((batch, heads, room, width), like)
+        if store is None or store.used != self.length or store.size < end:
+            size = max(16 * min(more, 8), 2 * end)  # `more` are the hypotheses of a sentence, or a prompt
+            store = self.store = self._moved((batch, heads, size, width), like)
         self.length = store.used = end
         return store.keys, store.values
 
     def _moved(self, shape: tuple[int, ...], like: Tensor) -> Store:
-        """A store with more room that begins with what is held."""
-        keys, values = like.new_zeros(shape), like.new_zeros(shape)  # what is hidden must still be a number
+        """A larger store that begins with what is held."""
+        keys, values = zeros(shape, like=like), zeros(shape, like=like)  # hidden slots must not be NaN
         if self.store is not None:
-            keys[:, :, : self.length] = self.store.keys[:, :, : self.length]
-            values[:, :, : self.length] = self.store.values[:, :, : self.length]
+            copy(self.store.keys[:, :, : self.length], to=keys[:, :, : self.length])
+            copy(self.store.values[:, :, : self.length], to=values[:, :, : self.length])
         return Store(keys, values, self.length)
 
-    def twin(self) -> KVCache:
-        """Another cache that holds the same."""
-        twin = KVCache()
-        twin.store, twin.length = self.store, self.length
-        return twin
+    def share(self) -> KVCache:
+        """Another cache that holds the same, in the same memory."""
+        other = KVCache()
+        other.store, other.length = self.store, self.length
+        return other
 
     def select(self, rows: Tensor) -> KVCache:
-        """A new cache whose row i is this one's row rows[i]: reorders, drops or repeats."""
+        """A new cache whose row i is this one's row rows[i]; rows may be reordered, dropped or repeated."""
         chosen = KVCache()
         chosen.length = self.length
         if self.store is not None:
-            keys, values = (x[:, :, : self.length].index_select(0, rows) for x in (self.store.keys, self.store.values))
+            keys, values = (rows_of(x[:, :, : self.length], rows) for x in (self.store.keys, self.store.values))
             chosen.store = Store(keys, values, self.length)
         return chosen
 
     def pick(self, places: Tensor) -> KVCache:
-        """A new cache with some places of each row only, (B, K')."""
+        """A new cache with only these places of each row, (B, K')."""
         picked = KVCache()
         picked.length = places.size(1)
         if self.store is not None:

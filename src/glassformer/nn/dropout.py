@@ -1,4 +1,4 @@
-"""Dropout with random numbers that a CPU can afford."""
+"""Dropout with cheap random numbers on a CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Dropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
         if not 0 <= p < 1:
-            raise ValueError(f"dropout = {p}: a share of the values, 0 <= p < 1")
+            raise ValueError(f"dropout = {p}: must be a share of the values, 0 <= p < 1")
         self.p = p
         self.threshold = min(round(p * LEVELS), LEVELS - 1)
 

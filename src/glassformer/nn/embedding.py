@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 
 class Embedding(nn.Module):
-    """One learned vector per token; `scaled` multiplies by sqrt(D) as the paper does (2017, section 3.4), which
-    lets one matrix serve as embedding and as output layer."""
+    """One learned vector per token; `scaled` multiplies by sqrt(D) as in the paper (2017, section 3.4), so that one
+    matrix can be both embedding and output layer."""
 
     def __init__(self, vocabulary: int, width: int, *, scaled: bool = True) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A mixture of experts: many feed-forward networks, of which each token goes through a few.
+"""A mixture of experts: many feed-forward networks, each token is computed by a few of them.
 
 Shapes: M tokens, D width, X experts, k experts a token.
 """
@@ -19,12 +19,12 @@ class Routing(NamedTuple):
     """Where tokens were sent."""
 
     probabilities: Tensor  # (M, X) of all experts; they sum to 1
-    chosen: Tensor  # (M, k) the likeliest, likeliest first
-    weights: Tensor  # (M, k) their probabilities, made to sum to 1
+    chosen: Tensor  # (M, k) the most probable experts, in that order
+    weights: Tensor  # (M, k) their probabilities, scaled to sum to 1
 
 
 class Router(nn.Module):
-    """Chooses the k likeliest experts of each token: softmax over all, the k largest, shared out anew among these."""
+    """Chooses the k most probable experts of each token: softmax over all, the k largest, scaled to sum to 1."""
 
     def __init__(self, width: int, experts: int, *, per_token: int) -> None:
         super().__init__()
@@ -35,7 +35,9 @@ class Router(nn.Module):
     def forward(self, x: Tensor) -> Routing:
         """(M, D) -> where each token goes."""
         scores = self.scores(self.linear(x))  # (M, X)
-        digits = torch.promote_types(scores.dtype, torch.float32)  # fewer would let neighbours change places
+        digits = torch.promote_types(
+            scores.dtype, torch.float32
+        )  # in lower precision near ties would be decided by rounding
         probabilities = self.probabilities(scores.softmax(dim=-1, dtype=digits))
         top = probabilities.topk(self.per_token, dim=-1)
         weights = top.values / top.values.sum(dim=-1, keepdim=True)
@@ -53,13 +55,17 @@ class Experts(nn.Module):
         self.each = nn.ModuleList(make)
 
     def forward(self, x: Tensor, *, routings: list[Routing] | None = None) -> Tensor:
-        """(B, T, D) -> (B, T, D). Where the tokens went is added to `routings`, if someone wants to know."""
+        """(B, T, D) -> (B, T, D). Appends where the tokens went to `routings`, if given.
+
+        In training every expert runs, be it on no token, so that all weights have a gradient in every step.
+        """
         tokens = x.flatten(0, -2)  # (M, D)
         routing = self.router(tokens)
         if routings is not None:
             routings.append(routing)
         mixed = torch.zeros_like(tokens)
-        for number in routing.chosen.unique().tolist():
+        needed = range(len(self.each)) if torch.is_grad_enabled() else routing.chosen.unique().tolist()
+        for number in needed:
             token, place = (routing.chosen == number).nonzero(as_tuple=True)
             found = self.each[number](tokens[token]) * routing.weights[token, place, None]
             mixed.index_add_(0, token, found)
@@ -68,9 +74,9 @@ class Experts(nn.Module):
 
 def balancing_loss(routings: Sequence[Routing], *, real: Tensor | None = None) -> Tensor:
     """X * sum_e share_e * probability_e over the tokens of all layers: least where every expert is used alike (Fedus et
-    al. 2021, arXiv 2101.03961, equations 4 to 6; here a token has k shares).
+    al. 2021, arXiv 2101.03961, equations 4 to 6; here each token counts in k shares, so they sum to k).
 
-    real (M,): False for padding, which counts nothing.
+    real (M,): False for padding, which does not count.
     """
     probabilities, chosen = (torch.cat([one[i] for one in routings]) for i in (0, 1))  # (L*M, X), (L*M, k)
     if real is not None:

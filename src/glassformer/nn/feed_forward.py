@@ -1,4 +1,4 @@
-"""The position-wise feed-forward network: two layers, each token alone."""
+"""The position-wise feed-forward network: two layers, applied to each token separately."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from glassformer.nn.taps import Tap
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU by its approximation with tanh."""
+    """GELU, approximated with tanh."""
     return F.gelu(x, approximate="tanh")
 
 

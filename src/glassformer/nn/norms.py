@@ -1,4 +1,4 @@
-"""Norms: LayerNorm and RMSNorm, each over the last axis of one token, so padding never touches another token."""
+"""Norms: LayerNorm and RMSNorm, over the values of each token, so padding never affects other tokens."""
 
 from __future__ import annotations
 

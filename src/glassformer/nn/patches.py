@@ -1,4 +1,4 @@
-"""Images as tokens: cut into patches, each a vector, each with a place in a grid.
+"""Images as tokens: patches, each a vector with a place in a grid.
 
 Shapes: B images, C channels, P patches, D width.
 """
@@ -13,12 +13,12 @@ Pair = tuple[int, int]  # of rows and columns: height and width
 
 
 def grid_of(size: Pair, patch: Pair) -> Pair:
-    """How many whole patches an image has, down and across."""
+    """Number of whole patches of an image, down and across."""
     return size[0] // patch[0], size[1] // patch[1]
 
 
 def cut_patches(images: Tensor, patch: Pair) -> Tensor:
-    """(B, C, height, width) -> (B, P, C * patch height * patch width), row by row; what fills no patch is left out."""
+    """(B, C, height, width) -> (B, P, C * patch height * patch width), row by row; incomplete patches are left out."""
     down, across = grid_of((images.size(2), images.size(3)), patch)
     whole = images[:, :, : down * patch[0], : across * patch[1]]
     squares = whole.unflatten(3, (across, patch[1])).unflatten(2, (down, patch[0]))  # (B, C, down, ph, across, pw)
@@ -26,9 +26,9 @@ def cut_patches(images: Tensor, patch: Pair) -> Tensor:
 
 
 class GridPositions(nn.Module):
-    """One learned vector for each place of a grid, and for `others` tokens that stand before it.
+    """One learned vector for each place of a grid, and for `others` tokens before it.
 
-    For another grid the vectors are read off between the places, by bicubic interpolation.
+    For another grid the vectors are interpolated (bicubic).
     """
 
     def __init__(self, grid: Pair, width: int, *, others: int = 1) -> None:
@@ -43,5 +43,5 @@ class GridPositions(nn.Module):
             return self.weight
         others, places = self.weight.split([self.others, len(self.weight) - self.others])
         image = places.unflatten(0, self.grid).permute(2, 0, 1)[None]  # (1, D, down, across)
-        stretched = F.interpolate(image, size=grid, mode="bicubic", align_corners=False)
-        return torch.cat([others, stretched[0].flatten(1).mT])
+        resized = F.interpolate(image, size=grid, mode="bicubic", align_corners=False)
+        return torch.cat([others, resized[0].flatten(1).mT])

@@ -1,6 +1,6 @@
-"""One vector for a sentence, from those of its tokens.
+"""One vector for a sentence, from the vectors of its tokens.
 
-Tokens stand as rows one after another, without padding: R rows of B sentences, whose lengths say where each begins.
+Tokens are rows one after another, without padding: R rows of B sentences with the given lengths.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def last(rows: Tensor, lengths: Tensor) -> Tensor:
     return rows[lengths.cumsum(0) - 1]
 
 
-# By the names that sentence-transformers has for them; "cls" is the first token, whatever it is called.
+# By their names in sentence-transformers; "cls" is the first token, whatever it is.
 POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mean": mean, "max": largest, "cls": first, "last": last}

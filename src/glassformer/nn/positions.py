@@ -1,4 +1,4 @@
-"""Positions: sinusoidal, learned and rotary. A table is data: any (length, width) tensor can serve as one."""
+"""Positions: sinusoidal, learned and rotary."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from glassformer.errors import ModelError
 
 Rotation = tuple[Tensor, Tensor]  # cos and sin, each (T, E/2)
 TableMaker = Callable[[int], Tensor]
-Stretch = Callable[[Tensor], Tensor]  # turns per position of each pair -> slower ones
+Stretch = Callable[[Tensor], Tensor]  # the angle per position of each pair -> a smaller one
 
 
 def angles(length: int, width: int, *, base: float = 10000.0) -> Tensor:
-    """pos / base^(2i/width), (length, ceil(width/2)), in float64: position pos turns pair i by this angle."""
+    """pos / base^(2i/width), (length, ceil(width/2)), in float64: position pos rotates pair i by this angle."""
     pair = torch.arange(0, width, 2, dtype=torch.float64) / width
     return torch.arange(length, dtype=torch.float64)[:, None] / base**pair
 
@@ -29,13 +29,13 @@ def sinusoidal(length: int, width: int, *, base: float = 10000.0) -> Tensor:
 
 
 def sinusoidal_halves(length: int, width: int, *, base: float = 10000.0) -> Tensor:
-    """The same values in another order, all sines before all cosines, as some trained models have it."""
+    """The same values in another order, all sines before all cosines, as in Marian's models."""
     turn = angles(length, width, base=base)
     return torch.cat([turn.sin(), turn.cos()[:, : width // 2]], dim=-1)
 
 
 class FixedPositions(nn.Module):
-    """A position table that is computed once and reused for every sentence; it grows when a longer one comes."""
+    """A position table that is computed once and extended when a longer sentence comes."""
 
     table: Tensor
 
@@ -46,9 +46,9 @@ class FixedPositions(nn.Module):
 
     def forward(self, length: int, *, start: int = 0) -> Tensor:
         """The vectors of positions start .. start+length-1: (length, D)."""
-        table = self.table  # another thread may replace it meanwhile
+        table = self.table  # another thread may replace it at any time
         if start + length > table.size(0):
-            with torch.inference_mode(False):  # decoding may make it longer; training must be able to use it then
+            with torch.inference_mode(False):  # decoding may extend it; training must be able to use it afterwards
                 self.table = table = self.make(2 * (start + length)).to(table)
         return table[start : start + length]
 
@@ -79,9 +79,9 @@ class LearnedPositions(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """Rotary positions (Su et al. 2021): pair i of q and k at position t is turned by the angle t * base^(-2i/E),
-    so the product of q at t and k at s depends on their distance t - s alone. A `stretch` slows the turning down, so
-    that texts longer than those of the training fit into the angles that were seen there."""
+    """Rotary positions (Su et al. 2021): pair i of q and k at position t is rotated by the angle t * base^(-2i/E), so
+    the product of q at t and k at s depends only on their distance t - s. A `stretch` makes the angles smaller, so that
+    texts longer than those of the training stay within the angles seen there."""
 
     def __init__(
         self, head_width: int, *, base: float = 10000.0, length: int = 256, stretch: Stretch | None = None
@@ -94,13 +94,13 @@ class RotaryPositions(nn.Module):
         return cos, sin
 
     def at(self, places: Tensor) -> Rotation:
-        """Of any positions (B, T): for rows that stand at different ones, (B, 1, T, E/2) twice."""
+        """The rotation at any positions (B, T), for rows at different ones: (B, 1, T, E/2) twice."""
         cos, sin = self.turns.at(places).unsqueeze(1).unbind(-2)
         return cos, sin
 
 
 def _turns(length: int, *, width: int, base: float, stretch: Stretch | None = None) -> Tensor:
-    """Cosines and sines (length, 2, width//2). They are kept, not the angles: in bfloat16 a far angle is lost."""
+    """Cosines and sines (length, 2, width//2). Angles would lose their precision in bfloat16."""
     turn = angles(length, width, base=base)[:, : width // 2]
     if stretch is not None:
         a_step = angles(2, width, base=base)[1, : width // 2]
@@ -109,20 +109,20 @@ def _turns(length: int, *, width: int, base: float, stretch: Stretch | None = No
 
 
 def stretched(turns: Tensor, *, factor: float) -> Tensor:
-    """All pairs turn slower by the same factor (position interpolation, Chen et al. 2023, arXiv 2306.15595)."""
+    """All angles divided by the same factor (position interpolation, Chen et al. 2023, arXiv 2306.15595)."""
     return turns / factor
 
 
 def stretched_where_slow(turns: Tensor, *, factor: float, slow: float, fast: float, length: int) -> Tensor:
-    """Only pairs that turn fewer than `slow` times within `length` positions do; those with more than `fast` stay, and
-    between the two the change is gradual (Grattafiori et al. 2024, arXiv 2407.21783)."""
+    """The same only for pairs that rotate fewer than `slow` times within `length` positions. Those with more than
+    `fast` rotations stay; between the two the change is gradual (Grattafiori et al. 2024, arXiv 2407.21783)."""
     times = turns * length / (2 * math.pi)
     kept = ((times - slow) / (fast - slow)).clamp(0, 1)
     return turns * (kept + (1 - kept) / factor)
 
 
 def rotate(x: Tensor, rotation: Rotation) -> Tensor:
-    """Turns neighbouring pairs (x_2i, x_2i+1) of x (B, H, T, E); an odd last value stays as it is."""
+    """Rotates neighbouring pairs (x_2i, x_2i+1) of x (B, H, T, E); an odd last value is not changed."""
     cos, sin = rotation
     pairs = 2 * cos.size(-1)
     even, odd = x[..., 0:pairs:2], x[..., 1:pairs:2]  # (B, H, T, E/2)

@@ -1,6 +1,6 @@
-"""Relative positions as a learned number for each head and distance, added to the scores of attention.
+"""Relative positions: a learned number for each head and distance, added to the attention scores.
 
-Shapes: T queries, K keys, H heads.
+Shapes: T tokens, H heads.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from glassformer.nn.taps import Tap
 
 
 def distance_buckets(distance: Tensor, *, buckets: int, furthest: int, both_ways: bool) -> Tensor:
-    """The bucket of each distance, place of the key - place of the query (Raffel et al. 2019, section 2.1).
+    """The bucket of each distance, key position - query position (Raffel et al. 2019, section 2.1).
 
-    Half of the buckets hold one distance each, from 0 on; the others ever more, in equal steps of its logarithm, up to
-    `furthest` and beyond. `both_ways` gives the second half of all buckets to keys further on; else these count as 0.
+    Half of the buckets hold one distance each, from 0 on; the others hold logarithmically growing ranges up to
+    `furthest`, the last one also all beyond. With `both_ways` later keys have the second half of all buckets; without,
+    they count as distance 0.
     """
     beyond = torch.zeros_like(distance)
     if both_ways:
@@ -28,14 +29,14 @@ def distance_buckets(distance: Tensor, *, buckets: int, furthest: int, both_ways
     else:
         distance = (-distance).clamp(min=0)
     exact = buckets // 2
-    # In float32, as trained models have it: where a step falls on a whole number, rounding decides.
+    # In float32, as in trained models: where a step is near a whole number, rounding decides.
     steps = torch.log(distance.clamp(min=1).float() / exact) / math.log(furthest / exact) * (buckets - exact)
     wide = (exact + steps.long()).clamp(max=buckets - 1)
     return beyond + torch.where(distance < exact, distance, wide)
 
 
 class RelativeBias(nn.Module):
-    """One learned number for each head and bucket of distances; all blocks of a stack may share it."""
+    """One learned number for each head and bucket of distances; the blocks of a stack may share it."""
 
     def __init__(self, heads: int, *, buckets: int = 32, furthest: int = 128, both_ways: bool = True) -> None:
         super().__init__()
@@ -44,13 +45,11 @@ class RelativeBias(nn.Module):
         self.bias = Tap()
         nn.init.normal_(self.weight, std=heads**-0.5)
 
-    def forward(self, queries: int, keys: int | None = None) -> Tensor:
-        """(H, T, K) for all at once; the last query stands at the last key."""
-        keys = queries if keys is None else keys
-        first = keys - queries  # where the first query stands
-        distances = torch.arange(1 - keys, keys - first, device=self.weight.device)
-        line = self.at(distances).mT  # (H, T + K - 1), from the last query and first key to the first and last
-        return self.bias(line.unfold(1, keys, 1).flip(1))
+    def forward(self, length: int) -> Tensor:
+        """(H, T, T) for all positions of a text."""
+        distances = torch.arange(1 - length, length, device=self.weight.device)
+        line = self.at(distances).mT  # (H, 2 T - 1), from the last query and first key to the first and last
+        return self.bias(line.unfold(1, length, 1).flip(1))
 
     def at(self, distance: Tensor) -> Tensor:
         """(...) distances -> (..., H)."""

@@ -1,19 +1,22 @@
-"""Residual streams: what a sub-layer finds is added to what it was given."""
+"""Residual connections: the output of a sub-layer is added to its input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from torch import Tensor, nn
 
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.taps import Tap
 
+Norm = TypeVar("Norm", bound=nn.Module)
 
-class PreNorm(nn.Module):
-    """x + f(norm(x)): the stream itself is never normed, so that it flows through all blocks unchanged."""
 
-    def __init__(self, norm: nn.Module, *, dropout: float = 0.0) -> None:
+class PreNorm(nn.Module, Generic[Norm]):
+    """x + f(norm(x)): the residual stream itself is never normalised."""
+
+    def __init__(self, norm: Norm, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm
         self.dropout = Dropout(dropout)
@@ -24,10 +27,10 @@ class PreNorm(nn.Module):
         return self.after(x + self.added(self.dropout(sublayer(self.norm(x)))))
 
 
-class PostNorm(nn.Module):
-    """norm(x + f(x)): the stream is normed after each sub-layer, as in 2017."""
+class PostNorm(nn.Module, Generic[Norm]):
+    """norm(x + f(x)): the stream is normalised after each sub-layer, as in 2017."""
 
-    def __init__(self, norm: nn.Module, *, dropout: float = 0.0) -> None:
+    def __init__(self, norm: Norm, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm
         self.dropout = Dropout(dropout)

@@ -1,8 +1,8 @@
-"""Attention over short sentences by plain batched products, which a CPU does faster than the fused kernel.
+"""Attention over short sentences by plain batched products, which on a CPU are faster than the fused kernel.
 
-The fused kernel is made for long sentences. For the short ones that translation is made of, it spends its time around
-the arithmetic. Here are the same products with their backward pass written out, so that nothing is kept but queries,
-keys, values and the pattern. Shapes: B batch, H heads, T queries, K keys, E head width.
+The fused kernel is made for long sentences. For short ones, as in translation, most of its time is overhead. These are
+the same products with a hand-written backward pass, which keeps only queries, keys, values and the pattern.
+Shapes: B batch, H heads, T queries, K keys, E head width.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ LONGEST = 128  # keys; beyond, the fused kernel is as fast and needs less memory
 
 
 def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
-    """Whether these products can stand in for the fused kernel, and should: training on a CPU, short sentences."""
+    """Whether these products can and should replace the fused kernel: training on a CPU, short sentences."""
     return (
         q.device.type == "cpu"
         and q.dtype in (torch.float32, torch.float64)
-        and q.shape[:2] == k.shape[:2]  # not for grouped heads
+        and q.shape[:2] == k.shape[:2]  # no grouped heads
         and k.size(2) <= LONGEST
         and torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
@@ -30,7 +30,7 @@ def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
 
 
 def sees_nothing(mask: Tensor) -> bool:
-    """Whether some query may look at no key at all: softmax has no answer there."""
+    """Whether some query sees no key at all: softmax is undefined there."""
     return bool((mask.amax(-1) == float("-inf")).any())
 
 
@@ -60,7 +60,7 @@ class _Products(torch.autograd.Function):
         q, k, v, pattern = ctx.saved_tensors
         grad = grad.reshape(q.shape)
         grad_pattern = torch.bmm(grad, v.mT)  # (B*H, T, K)
-        # Of softmax: dS = P * (dP - sum(dP * P)); a learned mask takes it as it is, the products through the scale.
+        # Gradient of softmax: dS = P * (dP - sum(dP * P)). It is the mask's too; the products' is scaled.
         grad_scores = torch._softmax_backward_data(grad_pattern, pattern, -1, pattern.dtype)
         grad_mask = None
         if ctx.needs_input_grad[3]:

@@ -1,8 +1,8 @@
-"""Output layer and cross-entropy in one: the logits of all tokens never stand in memory together.
+"""Output layer and cross-entropy in one: the logits of all tokens are never in memory at once.
 
-M tokens, D width, V vocabulary. For a few hundred tokens at a time the logits are made, turned into the loss, turned
-into their own gradient in place, and used for the gradients of hidden states and weights. So the largest values of a
-training step are written once and read while they are still in the cache; the backward pass only scales.
+M tokens, D width, V vocabulary. For a few hundred tokens at a time the logits are computed, reduced to the loss, turned
+into their own gradient in place, and used for the gradients of hidden states and weights. So the largest tensor of a
+training step is written once and read while it is still in the cache; the backward pass only scales.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def linear_cross_entropy(
     """The sum over M tokens of the cross-entropy of softmax(hidden W^T + b) against (1 - e) * one-hot + e / V.
 
     hidden (M, D), weight (V, D), labels (M,), bias (V,). Equal to `F.cross_entropy(F.linear(...), reduction="sum")`.
-    (`F.linear_cross_entropy` of torch 2.13 also goes in chunks, but not with label smoothing.)
+    (`F.linear_cross_entropy` of torch 2.13 also works in chunks, but not with label smoothing.)
     """
     loss: Tensor = _LinearCrossEntropy.apply(hidden, weight, bias, labels, label_smoothing)
     return loss
@@ -45,7 +45,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         losses = hidden.new_empty(hidden.size(0), 1)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         grad_bias = None if bias is None else torch.zeros_like(bias)
-        weight_sum = weight.sum(0)  # of it, the sum of a token's logits, which smoothing asks for
+        weight_sum = weight.sum(0)  # gives the sum of a token's logits, for label smoothing
         bias_sum = 0.0 if bias is None else bias.sum()
         for start in range(0, hidden.size(0), size):
             h, y = hidden[start : start + size], labels[start : start + size, None]  # (m, D), (m, 1)
@@ -55,12 +55,12 @@ class _LinearCrossEntropy(torch.autograd.Function):
             right = z.gather(1, y)
             p = torch.softmax(z, dim=1, out=z)
             normaliser = right - p.gather(1, y).log()  # log(sum(exp(z))) is z - log(p) of any token
-            rare = normaliser[:, 0] > right[:, 0] + RARE  # p has lost its digits, or all of itself
+            rare = normaliser[:, 0] > right[:, 0] + RARE  # p has lost its digits, or is 0
             if bool(rare.any()):
                 normaliser[rare] = F.linear(h[rare], weight, bias).logsumexp(dim=1, keepdim=True)
             mean = (h @ weight_sum + bias_sum)[:, None] / vocabulary
             losses[start : start + size] = normaliser - (1 - smoothing) * right - smoothing * mean
-            grad = p.scatter_add_(1, y, torch.full_like(right, smoothing - 1))  # but for - smoothing / V, below
+            grad = p.scatter_add_(1, y, torch.full_like(right, smoothing - 1))  # except for - smoothing / V, see below
             torch.mm(grad, weight, out=grad_hidden[start : start + size])
             grad_weight.addmm_(grad.mT, h)
             if grad_bias is not None:

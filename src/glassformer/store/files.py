@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -45,6 +46,25 @@ def replace_quickly(path: Path, content: bytes) -> None:
 def temporary_name(path: Path) -> Path:
     """What `path` is called until it is whole; TEMPORARY matches it."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def is_left_behind(path: Path, names: re.Pattern[str]) -> bool:
+    """Whether this is a temporary file or folder of ours for one of these names, and its process is gone."""
+    found = re.fullmatch(r"\.(.+)\.(\d{1,10})\.tmp", path.name)
+    return found is not None and names.fullmatch(found[1]) is not None and not _lives_on(int(found[2]))
+
+
+def _lives_on(process: int) -> bool:
+    """Whether another process with this number runs."""
+    if process == os.getpid():
+        return False  # it had our number before us
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True  # another user's
+    return True
 
 
 @contextmanager
@@ -168,7 +188,7 @@ def read_bytes(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(read_bytes(path))
-    except (ValueError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # brackets in thousands of brackets
         raise RunError(f"{path}: not valid JSON. The file is damaged; restore it from a copy.") from None
 
 

@@ -4,6 +4,7 @@ config.toml          the resolved settings
 tokenizer.json       or source.tokenizer.json and target.tokenizer.json
 model.safetensors    the weights that training chose, once it has finished
 metrics.jsonl        one line a measurement
+plan.jsonl           within a time budget: one line a change of plan
 report.html          the page to look at
 manifest.json        sha256 of each file, fingerprints of data and code, format version
 checkpoints/         while training: step-00000500/ with model, optimiser and state
@@ -14,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,8 +27,15 @@ from glassformer.errors import RunError
 from glassformer.store import disk, files
 from glassformer.store.checkpoints import WEIGHTS, Checkpoints
 
-CONFIG, METRICS, REPORT = "config.toml", "metrics.jsonl", "report.html"
+CONFIG, METRICS, PLAN, REPORT = "config.toml", "metrics.jsonl", "plan.jsonl", "report.html"
+SHARED_TOKENIZER, TARGET_TOKENIZER = "tokenizer.json", "target.tokenizer.json"
+FINISHED = "finished training"  # the origin of weights that training chose at its end
 LOCK = ".lock"
+NAMES = re.compile(  # of what a run has in its folder
+    r"config\.toml|metrics\.jsonl|plan\.jsonl|report\.html|manifest\.json|model\.safetensors|(source\.|target\.)?tokenizer\.json|"
+    r"checkpoints|diverged"
+)
+STEPS = re.compile(r"(step|damaged)-.*")  # and below checkpoints/
 
 
 class RunFolder:
@@ -55,15 +64,6 @@ class RunFolder:
     def config_text(self) -> str:
         return self.text(CONFIG).decode("utf-8")
 
-    def describe_missing(self) -> str:
-        """Why this is no run, and how to make one."""
-        what = "is not a run folder (it has no config.toml)" if self.path.exists() else "does not exist"
-        return (
-            f"{self.path} {what}. Make a run first:\n"
-            f"  glassformer train --source train.en --target train.de --out {self.path}\n"
-            f"  glassformer train --corpus phrasebook --out {self.path}     # nothing to download"
-        )
-
     # Writing
 
     @contextmanager
@@ -73,6 +73,7 @@ class RunFolder:
         If no run was begun while it was held, what was made for the lock goes again.
         """
         made = [path for path in (self.path / LOCK, self.path, *self.path.parents) if not path.exists()]
+        was_run = self.exists
         try:
             disk.make_folder(self.path)
             handle = (self.path / LOCK).open("a")
@@ -84,9 +85,11 @@ class RunFolder:
             if not _held(handle):
                 raise RunError(f"{self.path} is in use by another training. Wait, or choose another --out.")
             try:
-                if self.exists:
-                    self.sweep()
                 yield
+            except BaseException:
+                if was_run:  # a refused command leaves no new file
+                    _remove_empty(made)
+                raise
             finally:
                 if not self.exists:
                     _remove_empty(made)
@@ -100,12 +103,20 @@ class RunFolder:
         for name, text in content.items():  # config.toml comes last: from there on this is a run
             files.write_atomically(self.path / name, text)
 
+    def refuse_other_folder(self) -> None:
+        """Before the lock, which is a file: an error if the folder has things in it and is not a run.
+
+        The manifest is written before config.toml, so a config.toml without one is not ours.
+        """
+        if self.path.is_dir() and not (self.exists and (self.path / files.MANIFEST).exists()):
+            self.refuse_foreign()
+
     def refuse_foreign(self) -> None:
         """An error if something stands here that is not left from a beginning of ours that was cut off."""
         own = {LOCK}
         with suppress(RunError):
             own |= {files.MANIFEST, *files.read_manifest(self.path)["files"]}
-        paths = (path for path in self.path.iterdir() if not path.match(files.TEMPORARY))
+        paths = (path for path in self.path.iterdir() if not files.is_left_behind(path, NAMES))
         foreign = sorted(path.name for path in paths if path.name not in own)
         if foreign:
             raise RunError(
@@ -114,10 +125,15 @@ class RunFolder:
             )
 
     def sweep(self) -> None:
-        """Removes what a killed process left half written. Only who holds the lock may do this."""
+        """Removes what a killed process left half written, and nothing that is not named as ours.
+
+        Only who holds the lock may do this, and only once the command is accepted.
+        """
+        folders = ((self.path, NAMES), (self.checkpoints.path, STEPS))
         with files.told_in_words(self.path, "Nothing of the run was changed"):
-            for left in [*self.path.glob(files.TEMPORARY), *self.checkpoints.path.glob(files.TEMPORARY)]:
-                disk.remove_tree(left) if left.is_dir() else disk.remove(left)
+            for folder, names in folders:
+                for left in [path for path in folder.glob(files.TEMPORARY) if files.is_left_behind(path, names)]:
+                    disk.remove_tree(left) if left.is_dir() else disk.remove(left)
 
     def _write_manifest(self, content: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
         files.write_atomically(self.path / files.MANIFEST, files.manifest_of(content, about=about))
@@ -155,6 +171,35 @@ class RunFolder:
         whole = content[:size]
         files.write_atomically(self.path / METRICS, whole[: whole.rfind(b"\n") + 1])
 
+    def record_change(self, change: Mapping[str, Any]) -> None:
+        """A change of plan, safe on the disk before it takes effect: who goes on repeats it at the same step."""
+        path = self.path / PLAN
+        is_new = not path.exists()
+        with files.told_in_words(path, "The checkpoints are unchanged"):
+            disk.append(path, (json.dumps(dict(change)) + "\n").encode())
+            disk.flush(path)
+        if is_new:
+            files.sync_folder(self.path)
+
+    def plan_changes(self) -> list[dict[str, Any]]:
+        """The changes of plan so far. A last line that a crash has cut short had not taken effect, and goes."""
+        path = self.path / PLAN
+        if not path.exists():
+            return []
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if whole != content:
+            files.write_atomically(path, whole)
+        try:
+            return [json.loads(line) for line in whole.split(b"\n") if line]
+        except ValueError as error:
+            raise RunError(f"{path}: damaged ({error}). Restore it from a copy.") from None
+
+    def cut_plan(self, count: int) -> None:
+        """Keeps the first so many changes of plan: those after them will not happen."""
+        kept = self.plan_changes()[:count]
+        files.write_atomically(self.path / PLAN, "".join(json.dumps(change) + "\n" for change in kept).encode())
+
     def keep_aside(self, name: str, content: Mapping[str, bytes]) -> Path:
         """A folder of files to look at, whole or not there; one of the same name gives way."""
         if (self.path / name).exists():
@@ -182,13 +227,16 @@ class RunFolder:
     # Reading
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All measurements; a last line cut by a crash is left out."""
-        records = []
+        """All measurements; a last line cut by a crash is left out, and so is one that was damaged.
+
+        Lines end with a line feed and nothing else: sentences in them may have signs that `str.splitlines` cuts at.
+        """
+        found: list[Any] = []
         with suppress(FileNotFoundError):
-            for line in (self.path / METRICS).read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError):
-                    records.append(json.loads(line))
-        return records
+            for line in (self.path / METRICS).read_bytes().split(b"\n"):
+                with suppress(ValueError, RecursionError):  # not UTF-8 is a ValueError too
+                    found.append(json.loads(line))
+        return [record for record in found if isinstance(record, dict)]
 
     def text(self, name: str) -> bytes:
         """A file of the run's start (a tokenizer), checked against the manifest."""
@@ -216,7 +264,7 @@ class RunFolder:
         if not self.has(WEIGHTS):
             raise RunError(self.describe_no_weights())
         content = files.read_checked(self.path, WEIGHTS, files.read_manifest(self.path))
-        return files.unpack_tensors(content, origin=str(self.path / WEIGHTS)), "finished training"
+        return files.unpack_tensors(content, origin=str(self.path / WEIGHTS)), FINISHED
 
     @property
     def lost_its_weights(self) -> bool:

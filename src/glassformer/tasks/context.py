@@ -1,7 +1,8 @@
-"""How a word's vector takes up its context: the same word in several sentences, layer by layer.
+"""How a word's vector changes with its context: the same word in several sentences, layer by layer.
 
-At first a word is one row of the embedding table, the same everywhere. Every block adds something of the words around
-it, so the vectors of "bank" beside money and beside a river part. Shapes: S sentences, T tokens, D width.
+The first vector of a word is its row of the embedding table, the same in every sentence. Every block adds something of
+the words around it, so the vectors of "bank" near "money" and near "river" move apart. Shapes: S sentences, T tokens,
+D width.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from glassformer.errors import DataError
-from glassformer.nn.taps import listen
+from glassformer.nn.taps import listen, watch
 from glassformer.tasks.embedding import TextEncoder
 
 STATIC, INPUT, NORMED = "static", "input", "last norm"
@@ -25,7 +26,7 @@ STATIC, INPUT, NORMED = "static", "input", "last norm"
 
 @dataclass(frozen=True)
 class Layer:
-    """The word at one layer: the cosine of every two sentences' vectors of it, and how far each came since the last.
+    """The word at one layer: the cosine between its vectors in every two sentences, and how far each moved.
 
     `moved` is 1 - cosine to the vector of the layer before.
     """
@@ -49,9 +50,9 @@ class Context:
 
 
 def context(encoder: TextEncoder, sentences: Sequence[str], word: str) -> Context:
-    """Follows the word, of which each sentence's first is taken; one of several pieces is their mean."""
+    """Follows the first occurrence of the word in each sentence. The vector of a split word is its pieces' mean."""
     if len(sentences) < 2:
-        raise DataError(f"Got {len(sentences)} sentence; two are needed to compare the word in them.")
+        raise DataError(f"Got {len(sentences)} sentence; give two or more to compare the word in them.")
     found = [layers_of_word(encoder, sentence, word) for sentence in sentences]
     names, pieces = list(found[0].states), tuple(one.pieces for one in found)
     vectors = np.array([[one.states[name] for one in found] for name in names])  # (layers, S, D)
@@ -79,40 +80,33 @@ def layers_of_word(encoder: TextEncoder, sentence: str, word: str) -> WordStates
     places = places_of(encoder, sentence, word)
     ids = encoder.ids_of([sentence])[0]
     if places[-1] >= len(ids):
-        raise DataError(f"{word!r} stands after the {len(ids)} tokens that the model reads of {short(sentence)}.")
+        raise DataError(
+            f"{word!r} comes after the first {len(ids)} tokens of {short(sentence)}; the model reads no more."
+        )
     rows = layer_states(encoder, ids)
     states = {name: values[places].double().mean(0).numpy() for name, values in rows.items()}
     return WordStates(tuple(encoder.tokenizer.pieces_of([ids[i] for i in places])), states)
 
 
 def layer_states(encoder: TextEncoder, ids: Sequence[int]) -> dict[str, Tensor]:
-    """The vectors of all tokens, (T, D) for every layer, as the modules themselves compute them."""
-    model: nn.Module = encoder.model
-    blocks: dict[str, Tensor] = {}
-    watched = [(INPUT, model.get_submodule("inputs"))]
-    watched += [(f"block {i + 1}", block) for i, block in enumerate(model.get_submodule("blocks").children())]
-    hooks = [
-        module.register_forward_hook(lambda _, __, value, name=name: blocks.__setitem__(name, value))
-        for name, module in watched
-    ]
-    try:
-        with torch.inference_mode(), listen(model, lambda name: name == "inputs.token") as heard:
-            last = encoder.model.hidden(encoder.batch([ids]))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    if hasattr(model, "final_norm"):
+    """The vectors of all tokens after every layer, (T, D) each, as the modules compute them."""
+    stack: nn.Module = getattr(encoder.model, "encoder", encoder.model)  # a translator's encoder, or the whole model
+    watched = {INPUT: stack.get_submodule("inputs")}
+    watched |= {f"block {i + 1}": block for i, block in enumerate(stack.get_submodule("blocks").children())}
+    with torch.inference_mode(), watch(watched) as blocks, listen(stack, lambda name: name == "inputs.token") as heard:
+        last = encoder.model.hidden(encoder.batch([ids]))
+    if not isinstance(getattr(stack, "final_norm", None), nn.Identity | None):
         blocks[NORMED] = last
     return {STATIC: heard["inputs.token"][0][0].cpu(), **{name: value[0].cpu() for name, value in blocks.items()}}
 
 
 def places_of(encoder: TextEncoder, sentence: str, word: str) -> list[int]:
-    """Where the pieces of the word stand among the tokens of the sentence, what stands before it included."""
+    """The positions of the word's pieces among the tokens of the sentence, counting tokens added in front."""
     tokenizer = encoder.tokenizer
     text, wanted = (tokenizer.normalize(one) for one in (encoder.prepared(sentence), word.strip()))
     found = re.search(rf"(?<!\w){re.escape(wanted.strip())}(?!\w)", text, re.IGNORECASE) if wanted.strip() else None
     if found is None:
-        raise DataError(f"{short(sentence)} does not hold the word {word!r}. Write it as it stands in the sentence.")
+        raise DataError(f"{short(sentence)} does not contain the word {word!r}. Write it as in the sentence.")
     first = len(encoder.frame.before)
     return [
         first + i

@@ -1,7 +1,7 @@
 """Texts to vectors: sentence vectors, nearest lines, and masked words.
 
-Any model that gives hidden states of its tokens serves: encoders as their folder says (mean of the tokens, first token,
-...), decoders by the mean of their tokens or by the last one, which alone has seen all others.
+Any model with hidden states works. The folder of an encoder says how its tokens become one vector (mean, first token,
+...); a decoder gives the mean of its tokens, or the last token, which alone has seen all others.
 Shapes: B texts, T tokens, R tokens of all texts, D width.
 """
 
@@ -10,25 +10,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from glassformer.errors import ModelError, SettingsError
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
+from glassformer.config import check_arguments
+from glassformer.decode.settings import DecodeSettings, GenerationSettings
+from glassformer.errors import DataError, ModelError, SettingsError
+from glassformer.models.transformer import Transformer
 from glassformer.nn.pooling import POOLINGS, real_rows
+from glassformer.store.bundle import Bundle, SpecialIds
+from glassformer.tasks.classifying import Text, classes_of
+from glassformer.tasks.guesses import Guess
+from glassformer.tasks.model import LoadedModel, one_or_many, one_text, texts_of
+from glassformer.tasks.translation.source_model import SourceModel
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, frame_of
 
-Vectors = NDArray[np.float32]
-Progress = Callable[[int], None]  # how many texts are done, again and again
+if TYPE_CHECKING:
+    from glassformer.explain.explanation import Explanation
+    from glassformer.tasks.context import Context
 
-KINDS = ("bert", "roformer", "gpt", "llama")  # that read a text and give hidden states
+Vectors = NDArray[np.float32]
+Progress = Callable[[int], None]  # how many more texts are done
+
+KINDS = ("bert", "roformer", "gpt", "llama", "transformer")  # models that read a text and give hidden states
 BATCH_TOKENS = 512
 
 
@@ -50,7 +61,7 @@ class GivesRows(Protocol):
 
 @dataclass(frozen=True)
 class Word:
-    """What may stand in a gap: its piece of the vocabulary, and how likely it is there."""
+    """A candidate for a gap: its piece of the vocabulary, and its probability there."""
 
     text: str
     probability: float
@@ -59,7 +70,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Filled:
-    """A text with the likeliest word in each gap, and for every gap its likeliest words."""
+    """A text with the most likely word in each gap, and the most likely words for every gap."""
 
     text: str
     gaps: tuple[tuple[Word, ...], ...]
@@ -67,26 +78,28 @@ class Filled:
 
 @dataclass(frozen=True)
 class Match:
-    """A line that is like a query: its number (from 0), its text, and the cosine."""
+    """A line that is similar to a query: its number (from 0), its text, and the cosine."""
 
     number: int
     text: str
     cosine: float
 
 
-class TextEncoder:
-    """A pretrained model as a maker of vectors."""
+class TextEncoder(LoadedModel):
+    """Turns texts into vectors with a model."""
 
-    def __init__(self, pretrained: Pretrained) -> None:
-        if pretrained.kind not in KINDS:
-            raise ModelError(f"A {pretrained.kind} gives no vectors of texts. Models that do: {', '.join(KINDS)}.")
-        if pretrained.tokenizer is None:
-            raise ModelError("This model has no tokenizer, so it cannot read text. Put its tokenizer.json beside it.")
-        self.kind, self.extras = pretrained.kind, pretrained.extras
-        self.model: Any = pretrained.model.eval()
+    def __init__(self, bundle: Bundle) -> None:
+        if bundle.kind not in KINDS:
+            raise ModelError(f"A {bundle.kind} model cannot embed texts. Models that can: {', '.join(KINDS)}.")
+        if bundle.tokenizer is None:
+            raise ModelError("This model has no tokenizer, so it cannot read text. Put tokenizer.json into its folder.")
+        self.bundle = bundle
+        self.kind, self.extras = bundle.kind, bundle.extras
+        model = bundle.model.eval()
+        self.model: Any = SourceModel(model) if isinstance(model, Transformer) else model  # a translator's encoder
         self.device = next(self.model.parameters()).device
-        self.tokenizer: Tokenizer = pretrained.tokenizer
-        self.marks = pretrained.marks
+        self.tokenizer: Tokenizer = bundle.tokenizer
+        self.marks = bundle.marks
         self.frame = frame_for(self.tokenizer, self.marks)
         self.max_length = longest(self.model, self.extras)
 
@@ -95,12 +108,19 @@ class TextEncoder:
         width: int = self.model.config.d
         return width
 
+    @property
+    def kind_name(self) -> str:
+        return self.kind
+
+    def facts(self) -> list[str]:
+        return [*super().facts(), f"{len(self.tokenizer):,} tokens"]
+
     # Texts to ids
 
     def ids_of(self, texts: Sequence[str], *, cut: list[int] | None = None) -> list[list[int]]:
-        """The ids of each text as the model wants it: framed, and cut where it reads no further.
+        """The ids of each text with its special tokens, shortened to what the model reads.
 
-        The numbers of those that are cut are added to `cut`, if someone wants to know.
+        The numbers of shortened texts are added to `cut`, if given.
         """
         room = None if self.max_length is None else max(0, self.max_length - len(self.frame.single([])))
         ids_of_all = self.tokenizer.encode_batch([self.prepared(text) for text in texts])
@@ -109,18 +129,23 @@ class TextEncoder:
         return [self.frame.single(ids[:room]) or [self.something] for ids in ids_of_all]
 
     def prepared(self, text: str) -> str:
-        """The text as the folder wants it: with what stands before every text, in small letters."""
+        """The text with the folder's prompt before it, in lower case if the folder says so."""
         asked: str = self.extras.get("prompt", "") + text
         return asked.lower() if self.extras.get("lowercase") else asked
 
     @property
     def something(self) -> int:
-        """What stands for a text without a token, where nothing stands around texts."""
+        """The ids for a text without tokens, if the model adds no special tokens."""
         return next((i for i in (self.marks.bos, self.marks.eos, self.marks.pad) if i is not None), 0)
 
     def batch(self, rows: Sequence[Sequence[int]]) -> TextBatch:
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
+        if flat.max() >= self.model.config.vocabulary:
+            raise ModelError(
+                f"The tokenizer gives token {flat.max()}; this model has {self.model.config.vocabulary:,} tokens. They "
+                "do not belong together."
+            )
         ids = np.full((len(rows), int(lengths.max())), self.marks.pad or 0)
         ids[np.arange(ids.shape[1]) < lengths[:, None]] = flat
         return TextBatch(torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device))
@@ -129,7 +154,7 @@ class TextEncoder:
 
     def embed(
         self,
-        texts: Sequence[str],
+        texts: str | Sequence[str],
         *,
         pooling: str | None = None,
         normalise: bool | None = None,
@@ -137,13 +162,16 @@ class TextEncoder:
         progress: Progress | None = None,
         cut: list[int] | None = None,
     ) -> Vectors:
-        """One vector for each text, (n, D). How it is made of its tokens' the model's folder says, if you do not.
+        """One vector for each text, (n, D), or (D,) for a single text.
 
-        Of texts that are longer than the model reads only the beginning counts; their numbers are added to `cut`.
+        `pooling` and `normalise` default to what the model's folder says. Texts longer than the model reads are
+        shortened, and their numbers are added to `cut`.
         """
         pool = POOLINGS[self.pooling(pooling)]
         normalise = self.extras.get("normalise", False) if normalise is None else normalise
-        rows, found = self.ids_of(texts, cut=cut), np.empty((len(texts), self.width), np.float32)
+        check_arguments(DecodeSettings, {"batch_tokens": batch_tokens})
+        rows = self.ids_of(texts_of(texts), cut=cut)
+        found = np.empty((len(rows), self.width), np.float32)
         for part in by_length(rows, batch_tokens):
             with torch.inference_mode():
                 batch = self.batch([rows[i] for i in part])
@@ -151,36 +179,121 @@ class TextEncoder:
                 found[part] = (nn.functional.normalize(vectors) if normalise else vectors).float().cpu().numpy()
             if progress is not None:
                 progress(len(part))
-        return found
+        return found[0] if isinstance(texts, str) else found
 
     def rows(self, batch: TextBatch) -> Tensor:
-        """The last hidden states of all tokens but the padding, (R, D)."""
+        """The last hidden states of all tokens except padding, (R, D)."""
         if isinstance(self.model, GivesRows):
             return self.model.rows(batch)
         return real_rows(self.model.hidden(batch), batch.lengths)
 
     def pooling(self, asked: str | None) -> str:
-        """Asked for, or the folder's own, or the mean."""
+        """The pooling that was asked for, or the folder's own, or the mean."""
         name: str = asked or self.extras.get("pooling", "mean")
         if name not in POOLINGS:
             raise SettingsError(f"pooling = {name!r} is not known. Allowed: {', '.join(POOLINGS)}.")
         return name
 
+    @overload
+    def similar(  # type: ignore[overload-overlap]
+        self, queries: str, lines: Sequence[str], *, top: int = ..., progress: Progress | None = ...
+    ) -> list[Match]: ...
+    @overload
     def similar(
-        self, queries: Sequence[str], lines: Sequence[str], *, top: int = 5, progress: Progress | None = None
-    ) -> list[list[Match]]:
-        """For each query the lines whose vectors point most nearly where its own does, nearest first."""
-        vectors = self.embed([*queries, *lines], normalise=True, progress=progress)
-        cosines = vectors[: len(queries)] @ vectors[len(queries) :].T  # (queries, lines)
+        self, queries: Sequence[str], lines: Sequence[str], *, top: int = ..., progress: Progress | None = ...
+    ) -> list[list[Match]]: ...
+    def similar(
+        self, queries: str | Sequence[str], lines: Sequence[str], *, top: int = 5, progress: Progress | None = None
+    ) -> list[Match] | list[list[Match]]:
+        """The lines with the highest cosine to each query, highest first."""
+        check_arguments(GenerationSettings, {"top": top})
+        if isinstance(lines, str):
+            raise DataError("Got one text to search in; give a list of texts: [line, ...].")
+        asked, known = texts_of(queries, "query"), texts_of(lines, "line")
+        vectors = self.embed([*asked, *known], normalise=True, progress=progress)
+        cosines = vectors[: len(asked)] @ vectors[len(asked) :].T  # (queries, lines)
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :top]
-        return [
-            [Match(int(i), lines[i], float(row[i])) for i in order] for row, order in zip(cosines, nearest, strict=True)
+        found = [
+            [Match(int(i), known[i], float(row[i])) for i in order] for row, order in zip(cosines, nearest, strict=True)
         ]
+        return found[0] if isinstance(queries, str) else found
+
+    # Inside
+
+    def context(self, sentences: Sequence[str], word: str) -> Context:
+        """How the vector of a word changes with its context: the same word in several sentences, layer by layer."""
+        from glassformer.tasks.context import context  # it imports this file
+
+        if isinstance(sentences, str):
+            raise DataError("Got one sentence; give a list of two or more to compare the word in them.")
+        return context(self, texts_of(sentences, "sentence"), one_text(word, "word"))
+
+    @overload
+    def explain(self, texts: str, *, top: int = ...) -> Explanation: ...  # type: ignore[overload-overlap]
+    @overload
+    def explain(self, texts: Sequence[str], *, top: int = ...) -> list[Explanation]: ...
+    def explain(self, texts: str | Sequence[str], *, top: int = 5) -> Explanation | list[Explanation]:
+        """Everything that happens to a text inside the model, read at the taps."""
+        from glassformer.tasks import explaining  # it imports this file
+
+        return one_or_many(texts, lambda all_: [explaining.explain(self.bundle, one, top=top) for one in all_])
+
+    # Classes of texts
+
+    @overload
+    def classify(  # type: ignore[overload-overlap]
+        self, texts: str, *, top: int = ..., progress: Progress | None = ..., cut: list[int] | None = ...
+    ) -> list[Guess]: ...
+    @overload
+    def classify(
+        self, texts: Sequence[Text], *, top: int = ..., progress: Progress | None = ..., cut: list[int] | None = ...
+    ) -> list[list[Guess]]: ...
+    def classify(
+        self,
+        texts: str | Sequence[Text],
+        *,
+        top: int = 5,
+        progress: Progress | None = None,
+        cut: list[int] | None = None,
+    ) -> list[Guess] | list[list[Guess]]:
+        """The most likely classes of each text, most likely first, by a model with a class head.
+
+        A model of pairs takes (first, second) for each. Texts longer than the model reads are shortened, and their
+        numbers are added to `cut`.
+        """
+        to_probabilities = self.probabilities()
+        check_arguments(GenerationSettings, {"top": top})
+        pairs = isinstance(texts, Sequence) and any(isinstance(one, tuple | list) for one in texts)
+        given = list(texts) if pairs else texts_of(texts)
+        results = classes_of(self, given, to_probabilities, top=top, progress=progress, cut=cut)
+        return results[0] if isinstance(texts, str) else results
+
+    def probabilities(self) -> Callable[[Tensor], Tensor]:
+        """The function from logits to probabilities: exactly one class is right, or each class is decided alone."""
+        config = self.model.config
+        if getattr(config, "head", None) != "sentence":
+            raise ModelError(
+                "This model has no head for classes of texts. Use a model of the architecture "
+                "BertForSequenceClassification, RobertaForSequenceClassification or RoFormerForSequenceClassification."
+            )
+        problem = self.extras.get("problem_type")
+        if problem == "regression":
+            raise ModelError("This model predicts a number (problem_type = regression), not classes.")
+        one_each = problem == "multi_label_classification" or config.classes == 1
+        return torch.sigmoid if one_each else partial(torch.softmax, dim=-1)
 
     # Masked words
 
-    def fill(self, text: str, *, top: int = 5) -> Filled:
-        """The likeliest words of every [MASK] in a text, each found while the other gaps are still open."""
+    @overload
+    def fill(self, texts: str, *, top: int = ...) -> Filled: ...  # type: ignore[overload-overlap]
+    @overload
+    def fill(self, texts: Sequence[str], *, top: int = ...) -> list[Filled]: ...
+    def fill(self, texts: str | Sequence[str], *, top: int = 5) -> Filled | list[Filled]:
+        """The most likely words for every [MASK] in a text, each found while the other gaps are still masked."""
+        check_arguments(GenerationSettings, {"top": top})
+        return one_or_many(texts, lambda all_: [self._filled(text, top=top) for text in all_])
+
+    def _filled(self, text: str, *, top: int) -> Filled:
         ids, gaps = self.with_gaps(text)
         with torch.inference_mode():
             hidden = self.model.hidden(self.batch([ids]))[0, gaps]  # (gaps, D)
@@ -196,12 +309,12 @@ class TextEncoder:
         """The ids of a text with masks in it, framed, and the places of the masks."""
         if getattr(self.model.config, "head", None) not in ("words", "pretraining") or self.marks.mask is None:
             raise ModelError(
-                "This model has not learned to fill in masked words: its head is not one for words. Take one that "
-                "has, for instance of the architecture BertForMaskedLM or RobertaForMaskedLM."
+                "This model cannot fill in masked words: it has no head for words. Use a model of the architecture "
+                "BertForMaskedLM or RobertaForMaskedLM, for example."
             )
         parts = self.mask.split(text)
         if len(parts) < 2:
-            raise SettingsError(f"Nothing is masked in {text!r}. Write {self.mask_text} where a word is wanted.")
+            raise SettingsError(f"Nothing is masked in {text!r}. Write {self.mask_text} for each missing word.")
         pieces = [self.tokenizer.encode(part.rstrip()) for part in parts[:-1]]  # a mask takes the space before it
         ids = [number for piece in pieces for number in (*piece, self.marks.mask)] + self.tokenizer.encode(parts[-1])
         ids = self.frame.single(ids)
@@ -221,7 +334,7 @@ class TextEncoder:
 
 
 def frame_for(tokenizer: Tokenizer, marks: SpecialIds) -> Frame:
-    """What the tokenizer's file sets around a text; where it says nothing, the marks do."""
+    """The special tokens around a text, from the tokenizer's file or, if it has none, from the marks."""
     frame = frame_of(tokenizer)
     if frame == Frame() and marks.cls is not None and marks.sep is not None:
         return Frame((marks.cls,), (marks.sep,), (marks.sep,))
@@ -229,13 +342,13 @@ def frame_for(tokenizer: Tokenizer, marks: SpecialIds) -> Frame:
 
 
 def longest(model: nn.Module, extras: dict[str, Any]) -> int | None:
-    """How many tokens are read of a text: what model and folder allow. None: as many as there are."""
+    """The most tokens of a text that model and folder allow; None: any number."""
     limits = (extras.get("max_length"), getattr(model.config, "max_length", None))
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def by_length(rows: Sequence[Sequence[int]], tokens: int) -> Iterator[list[int]]:
-    """The numbers of rows of like length together, longest first, about so many tokens a batch."""
+    """Batches of row numbers, rows of similar length together, longest first, with about `tokens` tokens each."""
     part: list[int] = []
     for i in sorted(range(len(rows)), key=lambda i: -len(rows[i])):
         if part and (len(part) + 1) * len(rows[part[0]]) > tokens:

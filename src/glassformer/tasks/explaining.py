@@ -1,225 +1,256 @@
-"""Any model of the family opened up: one text, or one image, through all its taps.
+"""`explain` for every kind of model: one text or one image through all taps. Translators: translation/looking.py.
 
-What differs is how an input becomes a batch, and what is predicted; the passage itself is the same for all.
+Models differ in how an input becomes a batch and in what they predict; the recording is the same for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from glassformer.config import check_arguments
 from glassformer.data.readers.images import NamedPicture
+from glassformer.decode.settings import GenerationSettings
 from glassformer.errors import DataError
-from glassformer.explain.passage import Passage, Prediction, Tokens, pass_through, predictions
-from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.explain.explanation import Explanation, Prediction, Tokens
+from glassformer.explain.recording import Name, names_of, predictions, record, record_writing, tokens_of
 from glassformer.models.captioner import Captioner
-from glassformer.models.decoder_only import DecoderOnly
-from glassformer.models.encoder_decoder import EncoderDecoder
+from glassformer.models.decoding.decoder_only import DecoderOnly
+from glassformer.models.decoding.encoder_decoder import EncoderDecoder
+from glassformer.models.transformer import Transformer
 from glassformer.models.vit import Vit
 from glassformer.nn.patches import grid_of
+from glassformer.store.bundle import Bundle
 from glassformer.tasks.embedding import TextEncoder
-from glassformer.tasks.generation import Asked, Continuation, LanguageModel
-from glassformer.tasks.generation.inputs import TokenBatch, start_of
+from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
+from glassformer.tasks.generation.generator import ContinuationGenerator
+from glassformer.tasks.generation.inputs import TokenBatch, start_token
+from glassformer.tasks.translation import looking
+from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.vision import ImageBatch, ImageModel
-from glassformer.text import Tokenizer
 
-WHOLE = "whole"
-ANSWER = Asked(max_new=64)
+Predict = Callable[[Tensor], Sequence[Prediction]]  # reads the model's output
+
+WHOLE = "whole"  # the place of a prediction about the whole input
+ANSWER = GenerateOptions(max_new=64)
 
 
-def explain(pretrained: Pretrained, shown: str, *, top: int = 5, asked: Asked = ANSWER) -> Passage:
-    """The passage of a text, or of an image file for models that see; `asked`: how those that write do it."""
-    model = pretrained.model
-    if isinstance(model, Vit):
-        return explain_image(pretrained, shown, top=top)
-    if isinstance(model, Captioner):
-        return explain_caption(pretrained, shown, top=top, asked=asked)
+@dataclass(frozen=True)
+class TextPair:
+    """A source (1, S), its length (1,), and the target shifted right (1, T)."""
+
+    source: Tensor
+    source_lengths: Tensor
+    target_in: Tensor
+
+
+@dataclass(frozen=True)
+class ImageWithCaption:
+    """An image (1, C, height, width) and its caption shifted right (1, T)."""
+
+    images: Tensor
+    target_in: Tensor
+
+
+def explain(bundle: Bundle, shown: str, *, top: int = 5, options: GenerateOptions = ANSWER) -> Explanation:
+    """Explains a text, or an image file for models that read images; `options` are those of models that write."""
+    model = bundle.model
+    check_arguments(GenerationSettings, {"top": top})
+    if isinstance(model, Vit | Captioner):
+        image_model = ImageModel(bundle)
+        return explain_picture(image_model, one_image(image_model, shown), top=top, options=options)
     if not shown.strip():
         raise DataError("Nothing to explain: the text is blank.")
+    if isinstance(model, Transformer):
+        return looking.explain(Translator.of(bundle), shown, beam=None if options is ANSWER else options.beam, top=top)
     if isinstance(model, EncoderDecoder):
-        return explain_answer(pretrained, shown, top=top, asked=asked)
+        return explain_answer(bundle, shown, top=top, options=options)
     if isinstance(model, DecoderOnly):
-        return explain_decoder(pretrained, shown, top=top)
-    return explain_encoder(pretrained, shown, top=top)
+        return explain_decoder(bundle, shown, top=top)
+    return explain_encoder(bundle, shown, top=top)
 
 
 # Texts
 
 
-def explain_decoder(pretrained: Pretrained, text: str, *, top: int) -> Passage:
-    """A decoder alone: what it expects after each token of the text."""
-    writer = LanguageModel(pretrained)
-    row, name = writer.inputs.ids(text), names_of(writer.writer)
-
-    def predict(logits: Tensor) -> Sequence[Prediction]:
-        at = [name(number) for number in row]
-        return predictions(logits[0].float().softmax(-1), name, at=at, what=[*row[1:], None], top=top)
-
-    return pass_through(
+def explain_decoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
+    """GPT, Llama: what the model expects after each token of the text."""
+    writer = LanguageModel(bundle)
+    row, name = writer.inputs.ids(text), names_of(writer.tokenizer)
+    at = [name(number) for number in row]
+    return record(
         writer.model,
         TokenBatch.of([row]).to(writer.device),
-        kind=pretrained.kind,
+        kind=bundle.kind,
         text=text,
-        tokens={"": tokens("text", row, name)},
-        predict=predict,
+        tokens={"": tokens_of("text", row, name)},
+        predict=lambda logits: predictions(logits[0], name, at=at, known=[*row[1:], None], top=top),
         predicted="What is expected after each piece",
+        in_order=True,
     )
 
 
-def explain_answer(pretrained: Pretrained, text: str, *, top: int, asked: Asked) -> Passage:
-    """An encoder-decoder: its answer, then one pass over text and answer together."""
-    writer = LanguageModel(pretrained)
-    row, found = writer.inputs.ids(text), writer.continuations(text, asked)[0][0]
+def explain_answer(bundle: Bundle, text: str, *, top: int, options: GenerateOptions) -> Explanation:
+    """T5: its answer, then one pass over text and answer together."""
+    writer = LanguageModel(bundle)
+    row, found = writer.inputs.ids(text), writer.continuations(text, options)[0]
     read = writer.inputs.batch([row]).to(writer.device)
     return explain_written(
-        writer, read, found, text=text, source=tokens("source", row, names_of(writer.reader)), top=top
+        writer.generator,
+        lambda target_in: TextPair(read.source, read.source_lengths, target_in),
+        found,
+        text=text,
+        source=tokens_of("source", row, names_of(writer.input_tokenizer)),
+        top=top,
     )
 
 
 def explain_written(
-    writer: LanguageModel, read: Any, found: Continuation, *, text: str, source: Tokens, top: int
-) -> Passage:
-    """What was read and what was written in one pass: at each step the model saw what it had written before."""
-    name = names_of(writer.writer)
-    ids = [*found.ids, *([writer.ends[0]] if found.why == "end" else [])] or [start_of(writer.pretrained.marks)]
-    before = [start_of(writer.pretrained.marks), *ids[:-1]]
-
-    def predict(logits: Tensor) -> Sequence[Prediction]:
-        at = [str(step + 1) for step in range(len(ids))]
-        return predictions(logits[0].float().softmax(-1), name, at=at, what=ids, top=top)
-
-    return pass_through(
+    writer: ContinuationGenerator,
+    batch_with: Callable[[Tensor], Any],
+    found: Continuation,
+    *,
+    text: str,
+    source: Tokens,
+    top: int,
+) -> Explanation:
+    """`batch_with(target_in)` is the batch of what was read, together with the target shifted right."""
+    start = start_token(writer.bundle.marks)
+    written = [*found.ids, *([writer.ends[0]] if found.why == "end" else [])] or [start]
+    return record_writing(
         writer.model,
-        SimpleNamespace(**vars(read), target_in=torch.tensor([before], device=writer.device)),
-        kind=writer.pretrained.kind,
+        batch_with(torch.tensor([[start, *written[:-1]]], device=writer.device)),
+        kind=writer.bundle.kind,
         text=text,
         answer=found.text,
-        tokens={"encoder": source, "decoder": tokens("target", before, name)},
-        predict=predict,
-        predicted="Written, step by step",
+        source=source,
+        start=start,
+        written=written,
+        name=names_of(writer.tokenizer),
+        top=top,
     )
 
 
-def explain_encoder(pretrained: Pretrained, text: str, *, top: int) -> Passage:
-    """An encoder: what its head says of the text, of each token, or of each mask."""
-    reader = TextEncoder(pretrained)
+def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
+    """BERT and similar: what the head predicts for the text, for each token, or for each mask."""
+    reader = TextEncoder(bundle)
     head = getattr(reader.model.config, "head", "none")
     words = head in ("words", "pretraining")
     row, gaps = reader.with_gaps(text) if words and reader.mask.search(text) else (reader.ids_of([text])[0], [])
     name = names_of(reader.tokenizer)
-    predicted, predict = head_of(pretrained, head, row, gaps, name, top)
-    return pass_through(
+    predicted, predict = head_predictions(bundle, head, row, gaps, name, top)
+    return record(
         reader.model,
         reader.batch([row]),
-        kind=pretrained.kind,
+        kind=bundle.kind,
         text=text,
-        tokens={"": tokens("text", row, name)},
+        tokens={"": tokens_of("text", row, name)},
         predict=predict,
         predicted=predicted,
     )
 
 
-def head_of(
-    pretrained: Pretrained, head: str, row: Sequence[int], gaps: Sequence[int], name: Callable[[int], str], top: int
-) -> tuple[str, Callable[[Tensor], Sequence[Prediction]]]:
-    """What an encoder's head predicts, and how it is read from what the model gives."""
+def head_predictions(
+    bundle: Bundle, head: str, row: Sequence[int], gaps: Sequence[int], name: Name, top: int
+) -> tuple[str, Predict]:
+    """What an encoder's head predicts, and how to read it from the model's output."""
     places = gaps or range(len(row))
-    pieces, label = [name(number) for number in row], labels_of(pretrained)
+    pieces, label = [name(number) for number in row], labels_of(bundle)
 
     def words(logits: Tensor) -> Sequence[Prediction]:
         known = [None if gaps else row[place] for place in places]
-        shares = logits[0, list(places)].float().softmax(-1)
-        return predictions(shares, name, at=[pieces[place] for place in places], what=known, top=top)
+        return predictions(logits[0, list(places)], name, at=[pieces[i] for i in places], known=known, top=top)
 
     def whole(logits: Tensor) -> Sequence[Prediction]:
-        return predictions(logits.float().softmax(-1), label, at=[WHOLE], what=[None], top=top)
+        return predictions(logits, label, at=[WHOLE], known=[None], top=top)
 
     def each(logits: Tensor) -> Sequence[Prediction]:
-        return predictions(logits[0].float().softmax(-1), label, at=pieces, what=[None] * len(row), top=top)
+        return predictions(logits[0], label, at=pieces, known=[None] * len(row), top=top)
 
     def span(logits: Tensor) -> Sequence[Prediction]:
-        shares = logits[0].float().softmax(0).mT  # (2, T), of begin and end
-        return predictions(shares, lambda place: pieces[place], at=["begin", "end"], what=[None, None], top=top)
+        of_both = logits[0].mT  # (2, T): beginning and end
+        return predictions(of_both, lambda i: pieces[i], at=["begin", "end"], known=[None, None], top=top)
 
-    def nothing(_: Tensor) -> Sequence[Prediction]:
-        return ()
-
-    masked = ("What words fit where the masks are" if gaps else "What words fit in each place", words)
-    heads: dict[str, tuple[str, Callable[[Tensor], Sequence[Prediction]]]] = {
+    masked = ("Which words fit the masks" if gaps else "Which words fit each place", words)
+    heads: dict[str, tuple[str, Predict]] = {
         "words": masked,
         "pretraining": masked,
-        "sentence": ("What class the text is of", whole),
-        "tokens": ("What class each piece is of", each),
+        "sentence": ("The class of the text", whole),
+        "tokens": ("The class of each piece", each),
         "span": ("Where the answer begins and ends", span),
     }
-    return heads.get(head, ("", nothing))
+    return heads.get(head, ("", lambda _: ()))
 
 
 # Images
 
 
-def explain_image(pretrained: Pretrained, shown: str, *, top: int) -> Passage:
-    """A ViT: the class of the image, if it has learned classes."""
-    seeing = ImageModel(pretrained)
-    picture, image = one_image(seeing, shown)
+def explain_picture(
+    image_model: ImageModel, picture: NamedPicture, *, top: int, options: GenerateOptions = ANSWER
+) -> Explanation:
+    """The class of an image by a ViT, or its caption by a captioner."""
+    check_arguments(GenerationSettings, {"top": top})
+    image = image_model.prepared([picture])[0]
+    if isinstance(image_model.model, Captioner):
+        return explain_caption(image_model, picture, image, top=top, options=options)
+    return explain_image(image_model, picture, image, top=top)
+
+
+def explain_image(image_model: ImageModel, picture: NamedPicture, image: Tensor, *, top: int) -> Explanation:
+    """ViT: the class of the image, if the model has a head for classes."""
 
     def predict(logits: Tensor) -> Sequence[Prediction]:
-        if not isinstance(seeing.model, Vit) or seeing.model.head is None:
+        if not isinstance(image_model.model, Vit) or image_model.model.head is None:
             return ()
-        return predictions(logits.float().softmax(-1), seeing.label, at=[WHOLE], what=[None], top=top)
+        return predictions(logits, image_model.label, at=[WHOLE], known=[None], top=top)
 
-    return pass_through(
-        seeing.model,
-        ImageBatch(image[None]).to(seeing.device),
-        kind=pretrained.kind,
+    return record(
+        image_model.model,
+        ImageBatch(image[None]).to(image_model.device),
+        kind=image_model.bundle.kind,
         text=picture.name,
-        tokens={"": patches(image, seeing)},
+        tokens={"": patches(image, image_model)},
         predict=predict,
-        predicted="What class the image is of",
+        predicted="The class of the image",
     )
 
 
-def explain_caption(pretrained: Pretrained, shown: str, *, top: int, asked: Asked) -> Passage:
+def explain_caption(
+    image_model: ImageModel, picture: NamedPicture, image: Tensor, *, top: int, options: GenerateOptions
+) -> Explanation:
     """A captioner: its caption, then one pass over image and caption together."""
-    seeing = ImageModel(pretrained)
-    picture, image = one_image(seeing, shown)
-    writer = seeing.writer()
-    found = writer.continued(list(image[None]), asked, numbers=[0])[0][0]
-    read = ImageBatch(image[None]).to(seeing.device)
-    return explain_written(writer, read, found, text=picture.name, source=patches(image, seeing), top=top)
+    writer = image_model.caption_generator()
+    found = writer.continuations(list(image[None]), options, numbers=[0])[0][0]
+    read = ImageBatch(image[None]).to(image_model.device)
+    return explain_written(
+        writer,
+        lambda target_in: ImageWithCaption(read.images, target_in),
+        found,
+        text=picture.name,
+        source=patches(image, image_model),
+        top=top,
+    )
 
 
-def one_image(seeing: ImageModel, shown: str) -> tuple[NamedPicture, Tensor]:
-    pictures = list(seeing.named([shown]))
+def one_image(image_model: ImageModel, shown: str) -> NamedPicture:
+    pictures = list(image_model.named([shown]))
     if len(pictures) != 1:
-        raise DataError(f"{shown} holds {len(pictures):,} images; one is explained at a time: {shown}:0, for instance.")
-    return pictures[0], seeing.prepared(pictures)[0]
+        raise DataError(f"{shown} holds {len(pictures):,} images; explain one at a time, for instance {shown}:0.")
+    return pictures[0]
 
 
-def patches(image: Tensor, seeing: ImageModel) -> Tokens:
-    """The token for the whole, then the patches by row and column, counted from 1."""
-    config = seeing.model.config if isinstance(seeing.model, Vit) else seeing.model.config.encoder
+def patches(image: Tensor, image_model: ImageModel) -> Tokens:
+    """The token for the whole image, then the patches by row and column, counted from 1."""
+    config = image_model.model.config if isinstance(image_model.model, Vit) else image_model.model.config.encoder
     down, across = grid_of((image.size(1), image.size(2)), config.patch)
     places = (f"{row + 1},{column + 1}" for row in range(down) for column in range(across))
     return Tokens("image", (WHOLE, *places), grid=(down, across))
 
 
-# Names
-
-
-def tokens(name: str, row: Sequence[int], piece: Callable[[int], str]) -> Tokens:
-    return Tokens(name, tuple(piece(number) for number in row), tuple(row))
-
-
-def names_of(tokenizer: Tokenizer) -> Callable[[int], str]:
-    """The piece of an id; some models have room for more ids than their tokenizer knows."""
-    return lambda number: tokenizer.pieces_of([number])[0] if number < len(tokenizer) else f"#{number}"
-
-
-def labels_of(pretrained: Pretrained) -> Callable[[int], str]:
-    labels = pretrained.extras.get("labels", [])
+def labels_of(bundle: Bundle) -> Name:
+    labels = bundle.extras.get("labels", [])
     return lambda number: labels[number] if number < len(labels) else f"class {number}"

@@ -1,4 +1,4 @@
-"""The architecture of a folder's model, or of a named size, without a number of its weights being read."""
+"""The architecture of a folder's model, or of a named size, without reading the weights."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ import torch
 from torch import nn
 
 from glassformer.config import apply_assignments
-from glassformer.errors import SettingsError
+from glassformer.errors import RunError, SettingsError
 from glassformer.explain.architecture import Architecture, architecture_of
+from glassformer.hub.exported import refuse_exported
 from glassformer.hub.huggingface.checkpoint import open_checkpoint, raise_all, read_header
 from glassformer.hub.huggingface.folders import CONFIG as THEIR_CONFIG
 from glassformer.hub.huggingface.folders import Plan, Renamed, read_config, renamed
 from glassformer.hub.huggingface.layouts import layout_for
+from glassformer.hub.reading import is_model, read_model
 from glassformer.models.registry import MODELS, VOCABULARIES, build, sizes
+from glassformer.store.bundle import kind_in, read_settings
 from glassformer.store.checkpoints import WEIGHTS
 from glassformer.store.run import CONFIG, RunFolder
-from glassformer.tasks.pretrained import TRANSLATOR, kind_of, load_pretrained, read_tree
+from glassformer.tasks.folders import describe_missing, task_in
+from glassformer.tasks.translation.loading import load_tokenizers
 from glassformer.tasks.translation.recipe import read_recipe
-from glassformer.tasks.translation.translator import load_tokenizers
 
-# What the published models have beside the shape that their size names.
+# Settings of the published models that their size does not decide.
 PUBLISHED: dict[str, dict[str, Any]] = {
     "transformer": dict.fromkeys(VOCABULARIES, 37_000),
     "bert": {"pooler": True},
@@ -40,7 +43,9 @@ def show(name: str, *, context: int | None = None, assignments: Sequence[str] = 
     path = Path(name)
     if path.exists():
         if assignments:
-            raise SettingsError("--set changes a named size, as gpt:small. A folder's model is as it is.")
+            raise SettingsError(
+                "--set changes a named size, such as gpt:small. The model of a folder cannot be changed."
+            )
         kind, model = in_folder(path)
     else:
         kind, model = of_size(name, assignments)
@@ -62,19 +67,23 @@ def of_size(name: str, assignments: Sequence[str]) -> tuple[str, nn.Module]:
 
 
 def in_folder(path: Path) -> tuple[str, nn.Module]:
+    refuse_exported(path)
     if (path / CONFIG).is_file():
-        kind = kind_of(path)
-        if kind == TRANSLATOR:
+        settings, origin = read_settings(path), str(path / CONFIG)
+        kind = kind_in(settings, origin=origin) or "transformer"  # runs of older versions name none
+        if kind == "transformer" and task_in(settings) is not None:
             return kind, of_run(RunFolder(path))
-        return kind, empty(kind, read_tree(path).get("model", {}), origin=str(path / CONFIG))
+        return kind, empty(kind, settings.get("model", {}), origin=origin)
     if (path / THEIR_CONFIG).is_file():
         return of_others(path)
-    found = load_pretrained(path)  # of a kind whose files say nothing before they are read, or no model at all
+    if not is_model(path):
+        raise RunError(describe_missing(path))
+    found = read_model(path)  # the sizes are not known before the files are read
     return found.kind, found.model
 
 
 def of_run(run: RunFolder) -> nn.Module:
-    """A translator; how many tokens it has its weights tell, or before the first of them its tokenizers."""
+    """A translator. Its vocabulary sizes come from the weights, or from the tokenizers if there are no weights yet."""
     recipe = read_recipe(run)
     counts = [len(tokenizer) for tokenizer in load_tokenizers(run)]
     if run.has(WEIGHTS):
@@ -82,11 +91,11 @@ def of_run(run: RunFolder) -> nn.Module:
         rows = [header.get(f"{side}.inputs.embedding.weight") for side in ("encoder", "decoder")]
         counts = [(one or rows[0] or {"shape": [count]})["shape"][0] for one, count in zip(rows, counts, strict=True)]
     values = recipe.model.model_dump() | dict(zip(VOCABULARIES, counts, strict=True))
-    return empty(TRANSLATOR, values, origin=str(run.path / CONFIG))
+    return empty("transformer", values, origin=str(run.path / CONFIG))
 
 
 def of_others(folder: Path) -> tuple[str, nn.Module]:
-    """A Hugging Face folder; names and shapes of its tensors are looked at."""
+    """A Hugging Face folder; names and shapes of its tensors are checked."""
     theirs = read_config(folder)
     layout, checkpoint = layout_for(theirs), open_checkpoint(folder)
     names = renamed(checkpoint, layout)

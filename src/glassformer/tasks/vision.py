@@ -1,34 +1,43 @@
-"""Models that see: the class of an image, or what it shows in words.
+"""Models that read images: the classes of an image, or a caption.
 
-An image is an array of bytes (height, width) or (height, width, C), or a file's name. Shapes: B images, C channels.
+An image is an array of bytes (height, width) or (height, width, C), or a file name. Shapes: B images, C channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from glassformer.config import check_arguments
 from glassformer.data.images import Preparation, batches_of
 from glassformer.data.readers.images import NamedPicture, read_pictures
+from glassformer.decode.settings import GenerationSettings
 from glassformer.errors import DataError, ModelError
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.captioner import Captioner
 from glassformer.models.vit import Vit
-from glassformer.tasks.generation import Asked, Continuation, LanguageModel
-from glassformer.tasks.generation.inputs import start_of
+from glassformer.store.bundle import Bundle
+from glassformer.tasks.forking import check_process
+from glassformer.tasks.generation import Continuation, GenerateOptions
+from glassformer.tasks.generation.generator import ContinuationGenerator
+from glassformer.tasks.generation.inputs import start_token
+from glassformer.tasks.guesses import Guess, label_of, likeliest
+from glassformer.tasks.model import LoadedModel, described
 
-Shown = str | Path | NDArray[Any]
+if TYPE_CHECKING:
+    from glassformer.explain.explanation import Explanation
+
+Image = str | Path | NDArray[Any]
 Progress = Callable[[int], None]  # how many more images are done
 
-TOGETHER = 16  # images of a batch
-CAPTION = Asked(max_new=64, beam=5)
+BATCH = 16  # images
+CAPTION = GenerateOptions(max_new=64, beam=5)
 
 
 @dataclass(frozen=True)
@@ -42,20 +51,11 @@ class ImageBatch:
 
 
 @dataclass(frozen=True)
-class Guess:
-    """A class, and how likely the model finds it."""
-
-    number: int
-    label: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Seen:
-    """For the writing of captions: a row is an image (C, height, width), and all texts begin from one token."""
+class ImageInputs:
+    """How images reach a captioner: a row is an image (C, height, width), and all captions start from one token."""
 
     start: int
-    longest: int
+    longest: int  # tokens of a caption
 
     def ids(self, text: str) -> list[int]:
         raise ModelError(f"A captioner reads images; got the text {text!r}.")
@@ -63,42 +63,67 @@ class Seen:
     def batch(self, rows: Sequence[Any]) -> ImageBatch:
         return ImageBatch(torch.stack(list(rows)))
 
-    def firsts(self, rows: Sequence[Any]) -> int:  # noqa: ARG002
+    def start_tokens(self, rows: Sequence[Any]) -> int:  # noqa: ARG002
         return self.start
 
-    def before(self, row: Any) -> Sequence[int]:  # noqa: ARG002
+    def prompt(self, row: Any) -> Sequence[int]:  # noqa: ARG002
         return ()
 
-    def room(self, row: Any) -> int | None:  # noqa: ARG002
+    def budget(self, row: Any) -> int | None:  # noqa: ARG002
         return self.longest
 
 
-class ImageModel:
-    """A pretrained model that reads images."""
+class ImageModel(LoadedModel):
+    """A model that reads images."""
 
-    def __init__(self, pretrained: Pretrained) -> None:
-        if not isinstance(pretrained.model, Vit | Captioner):
-            raise ModelError(f"A {pretrained.kind} does not read images. Those that do: vit, captioner.")
-        self.pretrained, self.model = pretrained, pretrained.model.eval()
+    def __init__(self, bundle: Bundle) -> None:
+        if not isinstance(bundle.model, Vit | Captioner):
+            raise ModelError(f"A {bundle.kind} model cannot read images. Models that can: vit, captioner.")
+        self.bundle, self.model = bundle, bundle.model.eval()
         config = self.model.config if isinstance(self.model, Vit) else self.model.config.encoder
-        self.prepare = Preparation.of(pretrained.extras.get("image"), size=config.image, channels=config.channels)
+        self.prepare = Preparation.of(bundle.extras.get("image"), size=config.image, channels=config.channels)
 
     @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
+    @property
+    def kind_name(self) -> str:
+        return self.bundle.kind
+
     # Reading
 
-    def named(self, shown: Sequence[Shown]) -> Iterator[NamedPicture]:
-        """Every image with its name; a file may hold many."""
+    def named(self, shown: Sequence[Image]) -> Iterator[NamedPicture]:
+        """Every image with its name; a file may contain many."""
         for number, one in enumerate(shown):
             if isinstance(one, str | Path):
                 yield from read_pictures(str(one))
-            else:
+            elif isinstance(one, np.ndarray):
                 yield NamedPicture(f"image {number + 1}", pixels_of(one, number))
+            else:
+                raise DataError(
+                    f"Image {number + 1} is {described(one)}; expected a file name, or an array of bytes (uint8)."
+                )
+
+    def given(self, shown: object) -> list[NamedPicture]:
+        """The given images, one or several."""
+        check_process()
+        if isinstance(shown, str | Path | np.ndarray):
+            return [self.one(shown)]
+        if isinstance(shown, Mapping | bytes) or not isinstance(shown, Iterable):
+            raise DataError(f"Got {described(shown)}; expected an image (a file name or an array) or a list of images.")
+        return list(self.named(list(shown)))
+
+    def one(self, shown: Image) -> NamedPicture:
+        pictures = list(self.named([shown]))
+        if len(pictures) != 1:
+            raise DataError(
+                f"{shown} contains {len(pictures):,} images. Give it in a list to get the results of all: [{shown!r}]."
+            )
+        return pictures[0]
 
     def prepared(self, pictures: Sequence[NamedPicture]) -> list[Tensor]:
-        """As the model wants them, (C, height, width) each."""
+        """The images as the model reads them, (C, height, width) each."""
         found = []
         for picture in pictures:
             try:
@@ -107,72 +132,122 @@ class ImageModel:
                 raise DataError(f"{picture.name}: {error}") from None
         return found
 
-    # What it shows
+    # Classes
 
+    @overload
+    def classify(self, shown: Image, *, top: int = ..., progress: Progress | None = ...) -> list[Guess]: ...  # type: ignore[overload-overlap]
+    @overload
     def classify(
-        self, shown: Shown | Sequence[Shown], *, top: int = 5, progress: Progress | None = None
-    ) -> list[list[Guess]]:
-        """The likeliest classes of each image, likeliest first."""
-        return self.classified(list(self.named(listed(shown))), top=top, progress=progress)
+        self, shown: Sequence[Image], *, top: int = ..., progress: Progress | None = ...
+    ) -> list[list[Guess]]: ...
+    def classify(
+        self, shown: Image | Sequence[Image], *, top: int = 5, progress: Progress | None = None
+    ) -> list[Guess] | list[list[Guess]]:
+        """The most likely classes of each image, most likely first; one image gives one result.
+
+        In a list, a file that contains many images gives a result for each of them.
+        """
+        found = self.classified(self.given(shown), top=top, progress=progress)
+        return found[0] if is_one(shown) else found
 
     @torch.inference_mode()
     def classified(
         self, pictures: Sequence[NamedPicture], *, top: int = 5, progress: Progress | None = None
     ) -> list[list[Guess]]:
         if not isinstance(self.model, Vit) or self.model.head is None:
-            raise ModelError("This model tells no classes: it is " + without_classes(self.model))
+            raise ModelError("This model has no classes: it is " + without_classes(self.model))
+        check_arguments(GenerationSettings, {"top": top})
         results: list[list[Guess]] = [[] for _ in pictures]
-        for places, images in batches_of(self.prepared(pictures), TOGETHER):
-            shares = self.model(ImageBatch(images.to(self.device))).float().softmax(dim=-1)  # (B, classes)
-            best = shares.topk(min(top, shares.size(1)), dim=-1)
-            for place, values, numbers in zip(places, best.values.tolist(), best.indices.tolist(), strict=True):
-                results[place] = [Guess(n, self.label(n), p) for n, p in zip(numbers, values, strict=True)]
+        for places, images in batches_of(self.prepared(pictures), BATCH):
+            probabilities = self.model(ImageBatch(images.to(self.device))).float().softmax(dim=-1)  # (B, classes)
+            labels = self.bundle.extras.get("labels", [])
+            for place, guesses in zip(places, likeliest(probabilities, labels, top=top), strict=True):
+                results[place] = guesses
             if progress is not None:
                 progress(len(places))
         return results
 
     def label(self, number: int) -> str:
-        labels = self.pretrained.extras.get("labels", [])
-        return labels[number] if number < len(labels) else f"class {number}"
+        return label_of(number, self.bundle.extras.get("labels", []))
 
-    def caption(
-        self, shown: Shown | Sequence[Shown], asked: Asked = CAPTION, *, progress: Progress | None = None
-    ) -> list[list[Continuation]]:
-        """What each image shows, in words: the n best of each, best first."""
-        return self.captioned(list(self.named(listed(shown))), asked, progress=progress)
+    # Captions
+
+    @overload
+    def caption(self, shown: Image, *, max_new: int = ..., beam: int = ...) -> str: ...  # type: ignore[overload-overlap]
+    @overload
+    def caption(self, shown: Sequence[Image], *, max_new: int = ..., beam: int = ...) -> list[str]: ...
+    def caption(self, shown: Image | Sequence[Image], *, max_new: int = 64, beam: int = 5) -> str | list[str]:
+        """The caption of each image; one image gives one caption."""
+        options = GenerateOptions(max_new=max_new, beam=beam)
+        found = [own[0].text for own in self.captioned(self.given(shown), options)]
+        return found[0] if is_one(shown) else found
+
+    @overload
+    def captions(  # type: ignore[overload-overlap]
+        self, shown: Image, options: GenerateOptions = ..., *, progress: Progress | None = ...
+    ) -> list[Continuation]: ...
+    @overload
+    def captions(
+        self, shown: Sequence[Image], options: GenerateOptions = ..., *, progress: Progress | None = ...
+    ) -> list[list[Continuation]]: ...
+    def captions(
+        self, shown: Image | Sequence[Image], options: GenerateOptions = CAPTION, *, progress: Progress | None = None
+    ) -> list[Continuation] | list[list[Continuation]]:
+        """The same with all options and full results: the n best of each image, best first."""
+        found = self.captioned(self.given(shown), options, progress=progress)
+        return found[0] if is_one(shown) else found
+
+    @overload
+    def explain(self, shown: Image, *, top: int = ..., options: GenerateOptions | None = ...) -> Explanation: ...  # type: ignore[overload-overlap]
+    @overload
+    def explain(
+        self, shown: Sequence[Image], *, top: int = ..., options: GenerateOptions | None = ...
+    ) -> list[Explanation]: ...
+    def explain(
+        self, shown: Image | Sequence[Image], *, top: int = 5, options: GenerateOptions | None = None
+    ) -> Explanation | list[Explanation]:
+        """Everything that happens to an image inside the model, read at the taps; `options`: how a captioner writes."""
+        from glassformer.tasks import explaining  # it imports this file
+
+        chosen = explaining.ANSWER if options is None else options
+        pictures = self.given(shown)
+        found = [explaining.explain_picture(self, picture, top=top, options=chosen) for picture in pictures]
+        return found[0] if is_one(shown) else found
 
     def captioned(
-        self, pictures: Sequence[NamedPicture], asked: Asked = CAPTION, *, progress: Progress | None = None
+        self, pictures: Sequence[NamedPicture], options: GenerateOptions = CAPTION, *, progress: Progress | None = None
     ) -> list[list[Continuation]]:
-        writer, results = self.writer(), [cast("list[Continuation]", []) for _ in pictures]
-        for places, images in batches_of(self.prepared(pictures), TOGETHER):
-            for place, found in zip(places, writer.continued(list(images), asked, numbers=places), strict=True):
+        generator = self.caption_generator()
+        results: list[list[Continuation]] = [[] for _ in pictures]
+        for places, images in batches_of(self.prepared(pictures), BATCH):
+            captions = generator.continuations(list(images), options, numbers=places)
+            for place, found in zip(places, captions, strict=True):
                 results[place] = found
             if progress is not None:
                 progress(len(places))
         return results
 
-    def writer(self) -> LanguageModel:
+    def caption_generator(self) -> ContinuationGenerator:
         if not isinstance(self.model, Captioner):
-            raise ModelError(f"A {self.pretrained.kind} writes no captions. A captioner does.")
-        if self.pretrained.tokenizer is None:
+            raise ModelError(f"A {self.bundle.kind} model cannot write captions. Models that can: captioner.")
+        if self.bundle.tokenizer is None:
             raise ModelError(
-                "This model has no tokenizer beside it, so it cannot write texts. Put tokenizer.json there."
+                "This model has no tokenizer, so it cannot write text. Put tokenizer.json into its folder."
             )
-        return LanguageModel(
-            self.pretrained, inputs=Seen(start_of(self.pretrained.marks), self.model.config.max_length)
-        )
+        inputs = ImageInputs(start_token(self.bundle.marks), self.model.config.max_length)
+        return ContinuationGenerator(self.bundle, inputs)
 
 
-def listed(shown: Shown | Sequence[Shown]) -> Sequence[Shown]:
-    return [shown] if isinstance(shown, str | Path | np.ndarray) else shown
+def is_one(shown: object) -> bool:
+    """Whether a single image is given."""
+    return isinstance(shown, str | Path | np.ndarray)
 
 
 def pixels_of(array: NDArray[Any], number: int) -> NDArray[np.uint8]:
     pixels = array[:, :, None] if array.ndim == 2 else array
     if pixels.ndim != 3 or pixels.dtype != np.uint8:
         raise DataError(
-            f"Image {number + 1} is an array of {array.dtype} with shape {array.shape}; needed are bytes (uint8), "
+            f"Image {number + 1} is an array of {array.dtype} with shape {array.shape}; expected bytes (uint8), "
             "(height, width) or (height, width, channels)."
         )
     return pixels
@@ -180,5 +255,5 @@ def pixels_of(array: NDArray[Any], number: int) -> NDArray[np.uint8]:
 
 def without_classes(model: Vit | Captioner) -> str:
     if isinstance(model, Captioner):
-        return "a captioner. It describes images in words: `glassformer caption`."
-    return "a ViT without a head for them."
+        return "a captioner. It describes images: use `glassformer caption`."
+    return "a ViT without a classification head."

@@ -1,14 +1,14 @@
-"""Encoding many texts at once with byte-level BPE: what stands between two spaces is encoded once and remembered.
+"""Encodes many texts at once with byte-level BPE: each chunk between two spaces is encoded once and remembered.
 
 Byte-level pre-tokenization joins a single space to what follows it, and neither a normal form nor a merge reaches
-across it. So a text's ids are those of its chunks, one after another, as long as only single plain spaces part them;
-any other text goes to the library as a whole. Few chunks are new, so most of the library's work is saved.
+across it. So a text's ids are those of its chunks, one after another, as long as only single plain spaces separate
+them; the library encodes any other text as a whole. Few chunks are new, so most of the library's work is saved.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -39,39 +39,45 @@ def can_be_chunked(inner: tokenizers.Tokenizer) -> bool:
 
 
 class ChunkEncoder:
-    """Texts to ids by way of their chunks. `encode_batch` and `normalize` are those of the tokenizer it serves."""
+    """Encodes texts chunk by chunk. `encode_batch` and `normalize` are those of the tokenizer."""
 
     def __init__(self, encode_batch: EncodeBatch, normalize: Callable[[str], str]) -> None:
         self._encode_batch, self._normalize = encode_batch, normalize
-        self._known: dict[str, bytes | None] = {}  # chunks with the space before them; None: not to be chunked
+        self._known: dict[str, bytes | None] = {}  # chunks with the space before them; None: encode the text as a whole
 
     def __call__(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of all texts one after another, and how many each has."""
         chunked = [text.replace(" ", "\n ").split("\n") for text in texts]
-        self._learn(set(chain.from_iterable(chunked)))
-        rows = [self._row(chunks, text) for chunks, text in zip(chunked, texts, strict=True)]
+        known = self._learned(set(chain.from_iterable(chunked)))
+        rows = [self._row(known, chunks, text) for chunks, text in zip(chunked, texts, strict=True)]
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)) // 4
         return np.frombuffer(b"".join(rows), dtype=np.uint32), lengths
 
-    def _learn(self, chunks: set[str]) -> None:
-        """Encodes what is new, all at once, in the library's own threads."""
-        if len(self._known) > MOST:
-            self._known.clear()
-        new = [chunk for chunk in chunks if chunk not in self._known]
-        good = [chunk for chunk in new if self._stands_alone(chunk)]
-        self._known.update(dict.fromkeys(new))
-        self._known.update(zip(good, map(_packed, self._encode_batch(good)), strict=True))
+    def _learned(self, chunks: set[str]) -> Mapping[str, bytes | None]:
+        """The table of known chunks, including these. New ones are encoded in one call, in the library's own threads.
 
-    def _stands_alone(self, chunk: str) -> bool:
-        """Not so an empty one (from a doubled space) and one with another kind of white space."""
+        Other threads may do the same at the same time; an entry never changes, and a full table is replaced.
+        """
+        if len(self._known) > MOST:
+            self._known = {}
+        known = self._known
+        new = [chunk for chunk in chunks if chunk not in known]
+        good = [chunk for chunk in new if self._is_independent(chunk)]
+        found: dict[str, bytes | None] = dict.fromkeys(new)
+        found.update(zip(good, map(_packed, self._encode_batch(good)), strict=True))
+        known.update(found)
+        return known
+
+    def _is_independent(self, chunk: str) -> bool:
+        """False if it is empty (from a doubled space) or contains another kind of white space."""
         bare = chunk[1:] if chunk[:1] == " " else chunk
         if bare.isascii():
-            return bare.isprintable() and bool(bare)  # no white space but the plain space is left to fear
+            return bare.isprintable() and bool(bare)  # printable ASCII has no other white space than the plain space
         return not any(map(str.isspace, bare)) and not any(map(str.isspace, self._normalize(bare)))
 
-    def _row(self, chunks: Sequence[str], text: str) -> bytes:
+    def _row(self, known: Mapping[str, bytes | None], chunks: Sequence[str], text: str) -> bytes:
         """The ids of one text as bytes, 4 for each."""
-        found = [self._known[chunk] for chunk in chunks]
+        found = [known[chunk] for chunk in chunks]
         if None in found or "\n" in text:
             return _packed(self._encode_batch([text])[0])
         return b"".join(found)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""The special tokens that a tokenizer's file sets around a text: [CLS] text [SEP], <s> text, text </s>.
+"""The special tokens that a tokenizer's file puts around a text: [CLS] text [SEP], <s> text, text </s>.
 
-`Tokenizer.encode` gives a text alone; a frame is what models of others expect around it.
+`Tokenizer.encode` returns the text without them; a frame is what models made by others expect around it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,40 @@ class Frame:
         return head + tail, [0] * len(head) + [1] * len(tail)
 
 
+def framed(frame: Frame, parts: Sequence[Sequence[int]], *, most: int | None = None) -> tuple[list[int], int, bool]:
+    """One or two texts with the ids around them: all ids, how many belong to the first text, and whether it was cut.
+
+    Texts with more than `most` ids are cut; if there are two, the longer one is cut.
+    """
+    around = len(frame.single([]) if len(parts) == 1 else frame.pair([], [])[0])
+    kept = parts if most is None else shortened(parts, max(0, most - around))
+    cut = any(len(one) < len(whole) for one, whole in zip(kept, parts, strict=True))
+    if len(kept) == 1:
+        ids = frame.single(kept[0])
+        return ids, len(ids), cut
+    ids, segments = frame.pair(kept[0], kept[1])
+    return ids, segments.count(0), cut
+
+
+def shortened(parts: Sequence[Sequence[int]], most: int) -> list[Sequence[int]]:
+    """One or two texts with at most `most` ids together; the longer one is cut first."""
+    if len(parts) == 1:
+        return [parts[0][:most]]
+    first, second = len(parts[0]), len(parts[1])
+    over = max(0, first + second - most)
+    from_longer = min(over, abs(first - second))
+    rest = over - from_longer
+    cuts = [rest // 2, rest - rest // 2]
+    cuts[0 if first > second else 1] += from_longer
+    return [part[: max(0, len(part) - cut)] for part, cut in zip(parts, cuts, strict=True)]
+
+
 def frame_of(tokenizer: Tokenizer) -> Frame:
     """What the tokenizer's file says; an empty frame if it says nothing."""
-    single, pair = (list(steps(tokenizer.post_processor, kind)) for kind in ("single", "pair"))
+    try:
+        single, pair = (list(steps(tokenizer.post_processor, kind)) for kind in ("single", "pair"))
+    except KeyError as error:
+        raise TokenizerError(f"the tokenizer's post_processor names {error}, but does not say what it is.") from None
     if single.count("A") != 1:
         return Frame()
     at = single.index("A")
@@ -49,7 +80,7 @@ def numbers(found: Sequence[Step]) -> tuple[int, ...]:
 
 
 def steps(content: Mapping[str, Any] | None, kind: str) -> Iterator[Step]:
-    """A post-processor of the file as a row of ids and texts."""
+    """A post-processor of the file as a sequence of ids and texts."""
     name = None if content is None else content.get("type")
     if content is None:
         return
@@ -73,14 +104,14 @@ def part_of(part: Mapping[str, Any], special: Mapping[str, Any]) -> Iterator[Ste
 
 
 def with_frame(tokenizer: Tokenizer, frame: Frame) -> Tokenizer:
-    """The same tokenizer whose file sets these ids around texts, for programs that read it."""
+    """The same tokenizer, but its file puts these ids around texts, for programs that read it."""
     content = json.loads(tokenizer.to_json())
     content["post_processor"] = template(tokenizer, frame) if frame != Frame() else None
     return Tokenizer.from_json(json.dumps(content), origin="the tokenizer")
 
 
 def template(tokenizer: Tokenizer, frame: Frame) -> dict[str, Any]:
-    """The library's template of a frame."""
+    """A frame as the library's template."""
 
     def marks(ids: Sequence[int], segment: int) -> list[dict[str, Any]]:
         return [{"SpecialToken": {"id": name(tokenizer, i), "type_id": segment}} for i in ids]

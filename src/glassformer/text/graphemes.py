@@ -1,11 +1,11 @@
 """What a reader calls one character: extended grapheme clusters (Unicode Standard Annex 29).
 
-A family emoji is seven code points, a Devanagari syllable four; cutting inside either shows a reader rubbish. The
+A family emoji is seven code points, a Devanagari syllable four; a cut inside either shows garbage to a reader. The
 pattern below is written for the `tokenizers` library's own regex engine, so that a saved tokenizer.json needs
 nothing from us to split text in the same way.
 
-The engine's `\\X` knows all rules but GB9c (Unicode 15.1): a consonant, a virama and a consonant stay together,
-as in क्षि. That one rule is spelled out here for the six scripts which Unicode 15.1 gives it to.
+The engine's `\\X` knows all rules except GB9c (Unicode 15.1): a consonant, a virama and a consonant stay together,
+as in क्षि. That one rule is spelled out here for the six scripts to which Unicode 15.1 applies it.
 """
 
 from __future__ import annotations
@@ -41,5 +41,5 @@ def grapheme_splitter() -> Split:
 
 
 def graphemes(text: str) -> list[str]:
-    """The grapheme clusters of a text, in order; joined they are the text again."""
+    """The grapheme clusters of a text, in order; joined, they give the text again."""
     return [cluster for cluster, _ in grapheme_splitter().pre_tokenize_str(text)]

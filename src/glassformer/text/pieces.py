@@ -1,4 +1,4 @@
-"""How pieces look to a reader: spaces made visible, bytes turned back into the characters they stand for."""
+"""How pieces look to a reader: spaces made visible, bytes turned back into the characters they encode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from functools import cache
 
 MARK = "▁"
-"""Stands for a space, and so for the start of a word (U+2581, as in SentencePiece)."""
+"""Replaces a space, so it marks the start of a word (U+2581, as in SentencePiece)."""
 
 CONTINUES = "##"
 """Marks a WordPiece that continues a word."""
@@ -16,7 +16,7 @@ _UNSEEN = frozenset({"Cc", "Zl", "Zp"})  # control characters, line and paragrap
 
 
 def visible(text: str) -> str:
-    """The text with spaces, line ends and control characters shown by a sign."""
+    """The text with visible signs in place of spaces, line ends and control characters."""
     return "".join(_visible_character(character) for character in text)
 
 
@@ -29,7 +29,7 @@ def _visible_character(character: str) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns a terminal gives the text: marks none, East Asian characters and emoji two."""
+    """How many terminal columns the text takes: combining marks 0, East Asian characters and emoji 2, others 1."""
     return sum(_columns(character) for character in text)
 
 
@@ -41,7 +41,7 @@ def _columns(character: str) -> int:
 
 @cache
 def byte_of_character() -> dict[str, int]:
-    """GPT-2's alphabet: each of the 256 bytes has one printable character; the 68 others move to U+0100 and up."""
+    """GPT-2's alphabet: each byte is one printable character; the 68 unprintable bytes move to U+0100 and up."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     moved = [byte for byte in range(0x100) if byte not in set(printable)]
     table = {chr(byte): byte for byte in printable}

@@ -1,4 +1,4 @@
-"""How text becomes tokens."""
+"""Settings of the tokenizer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from glassformer import limits
 from glassformer.config import Settings
 
 
@@ -15,11 +16,13 @@ class TextSettings(Settings):
     kind: Literal["bpe", "wordpiece", "word", "char", "imported"] = Field(
         "bpe", description="bpe (byte-level, nothing is ever unknown), wordpiece, word or char (graphemes)."
     )
-    vocab_size: int = Field(8000, ge=8, description="Most tokens that a vocabulary may have, special ones included.")
+    vocab_size: int = Field(
+        8000, ge=8, le=limits.VOCABULARY, description="Maximum size of a vocabulary, including special tokens."
+    )
     shared: bool = Field(True, description="One vocabulary for both languages; false: one for each.")
     normalization: Literal["NFC", "NFKC", "NFD", "NFKD", "none"] = Field("NFC", description="Unicode normal form.")
     start: str | None = Field(
-        None, description="The token that a translation goes on from, if it is not the vocabulary's own begin mark."
+        None, description="The token that translations start from, if it is not the vocabulary's begin mark."
     )
-    never: tuple[str, ...] = Field((), description="Tokens that are never said.")
-    lowercase: bool = Field(False, description="Lower-case everything first. Output is lower-case then, too.")
+    never: tuple[str, ...] = Field((), description="Tokens that are never produced.")
+    lowercase: bool = Field(False, description="Convert all text to lower case; output is then lower case too.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -17,22 +18,27 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from glassformer.errors import TokenizerError
 from glassformer.text.chunks import ChunkEncoder, can_be_chunked
+from glassformer.text.foreign import JSON_BYTES, parse_json, read_regular
 from glassformer.text.graphemes import GRAPHEME
+from glassformer.text.library import check_character_tables, guarded
 from glassformer.text.pieces import MARK, byte_of_character, printable
 from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
 from glassformer.text.wordpiece import Merge
+
+MOST_TRACED = 300  # letters: a trace grows with the square of the text's length
 
 PAD, UNK, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 SPECIAL_TOKENS = (PAD, UNK, BOS, EOS)
 _GPT2_END = "<|endoftext|>"
 
-# What files made by others call the same four, the more usual name first.
+# The names of the same four tokens in files made by others, the most common name first.
 _PAD_NAMES = (PAD, "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>")
 _UNK_NAMES = (UNK, "[UNK]", "<UNK>", "<|unk|>")
 _BOS_NAMES = (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", _GPT2_END)
 _EOS_NAMES = (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", _GPT2_END, "<|end_of_text|>", "<|im_end|>")
 
 _BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+HOLES = 100_000  # unused ids that are allowed, in addition to one per token
 _MERGES_KEY = "glassformer_merges"  # inside "model", where the library skips keys that it does not know
 _KINDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
 
@@ -77,7 +83,8 @@ class Tokenizer:
         """The ids of many texts, in the library's own threads."""
         for text in texts:
             _check_text(text)
-        found = [one.ids for one in self._inner.encode_batch_fast(list(texts), add_special_tokens=False)]
+        with guarded("the texts cannot be encoded by this tokenizer"):
+            found = [one.ids for one in self._inner.encode_batch_fast(list(texts), add_special_tokens=False)]
         return [
             ids if self._special_ids.isdisjoint(ids) else self.encode(text)
             for text, ids in zip(texts, found, strict=True)
@@ -92,29 +99,32 @@ class Tokenizer:
         return np.fromiter(chain.from_iterable(rows), dtype=np.uint32, count=int(lengths.sum())), lengths
 
     def normalize(self, text: str) -> str:
-        """The text as the tokenizer sees it, and as `decode` gives it back where all its pieces are known."""
+        """The text as the tokenizer sees it, and as `decode` returns it if all its pieces are known."""
         _check_text(text)
         if self._inner.normalizer is None:
             return text
-        return self._without_marks(self._inner.normalizer.normalize_str(text))
+        with guarded("the text cannot be normalized by this tokenizer"):
+            return self._without_marks(self._inner.normalizer.normalize_str(text))
 
     def word_ids(self, text: str) -> list[int]:
         """For each piece, the number of the word (or punctuation mark) that it belongs to."""
         return [-1 if word is None else word for word in self._encoding(text).word_ids]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """For each piece, where it stands in `normalize(text)`: first character, and one past the last."""
+        """For each piece, its span in `normalize(text)`: the first character, and one past the last."""
         return list(self._encoding(self.normalize(text)).offsets)
 
     # -- ids to text -------------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of some ids; special tokens are left out."""
-        return self._inner.decode(self._checked(ids), skip_special_tokens=True)
+        with guarded("the tokens cannot be decoded by this tokenizer"):
+            return self._inner.decode(self._checked(ids), skip_special_tokens=True)
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
         """The texts of many rows of ids, in the library's own threads."""
-        return self._inner.decode_batch([self._checked(ids) for ids in batch], skip_special_tokens=True)
+        with guarded("the tokens cannot be decoded by this tokenizer"):
+            return self._inner.decode_batch([self._checked(ids) for ids in batch], skip_special_tokens=True)
 
     # -- pieces ------------------------------------------------------------------------------------------------
 
@@ -122,7 +132,7 @@ class Tokenizer:
         return self._size
 
     def token(self, id: int) -> str:
-        """The entry of the vocabulary with this id, as it stands in the file."""
+        """The entry of the vocabulary with this id, as written in the file."""
         token = self._inner.id_to_token(self._checked([id])[0])
         return "" if token is None else token  # a hole in the numbering of a file made by others
 
@@ -130,9 +140,19 @@ class Tokenizer:
         """The id of an entry of the vocabulary; None if there is none."""
         return self._inner.token_to_id(token)
 
+    def is_special(self, id: int) -> bool:
+        """Whether a token is special: no text is encoded as it, and decoding leaves it out."""
+        return id in self._special_ids
+
+    def with_special_tokens(self, names: Sequence[str]) -> Tokenizer:
+        """The same tokenizer with more special tokens at the end of the vocabulary."""
+        inner = tokenizers.Tokenizer.from_str(self._inner.to_str())
+        inner.add_special_tokens([tokenizers.AddedToken(name, normalized=False, special=True) for name in names])
+        return Tokenizer(inner, merges=self._merges)
+
     @cached_property
     def surfaces(self) -> tuple[bytes, ...]:
-        """What each token adds to a text that is under way, in bytes: it may be only part of a letter."""
+        """The bytes that each token adds to a text that has already begun; they may be only part of a letter."""
         anchor = self.anchor
         before = len(self.decode([anchor]))
         texts = self.decode_batch([[anchor, i] for i in range(self._size)])
@@ -148,7 +168,7 @@ class Tokenizer:
 
     @cached_property
     def anchor(self) -> int:
-        """A token that is a word, or a letter, of its own: other texts can be written after it."""
+        """A token that is a whole word, or a letter: other text can follow it."""
         words = self.decode_batch([[i] for i in range(self._size)])
         whole = (i for i, word in enumerate(words) if word.strip().isalnum() and self.encode(word.strip()) == [i])
         return next(whole, 0)
@@ -162,7 +182,9 @@ class Tokenizer:
         return [self._show(self.token(number)) for number in ids]
 
     def trace(self, word: str) -> Trace:
-        """How a word (or a short text) becomes its pieces, step by step."""
+        """How a word (or a short text) becomes its pieces, step by step: each step shows all pieces."""
+        if len(word) > MOST_TRACED:
+            _fail(f"got {len(word):,} letters to trace; allowed are {MOST_TRACED}: trace a word, or encode the text")
         ids = self.encode(word)
         pieces = self.pieces_of(ids)
         return Trace(word, self.kind, tuple(self._steps(word, pieces, ids)), tuple(pieces), tuple(ids))
@@ -170,7 +192,7 @@ class Tokenizer:
     # -- files -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write tokenizer.json, which the `tokenizers` library and all that use it can read."""
+        """Write tokenizer.json, which the `tokenizers` library and all programs that use it can read."""
         Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     @classmethod
@@ -180,19 +202,16 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, text: str, *, origin: str) -> Tokenizer:
-        """The tokenizer whose file holds `text`; `origin` names it in errors."""
-        try:
-            content = json.loads(text)
-        except ValueError as error:
-            _fail(f"{origin} is not JSON ({error}); expected a tokenizer.json of the `tokenizers` library", error)
+        """The tokenizer of a file with the content `text`; `origin` names the file in errors."""
+        content = parse_json(text, origin=origin)
         if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
             _fail(f'{origin} is JSON but not a tokenizer: it has no "model"; expected a tokenizer.json')
-        try:
+        with guarded(f"{origin} is JSON but not a tokenizer.json that can be read"):
+            refuse_far_ids(*_ids_in(content), origin=origin)
+            check_character_tables(content.get("normalizer"), origin=origin)
             inner = tokenizers.Tokenizer.from_str(text)
             merges = [Merge.from_line(line) for line in content["model"].get(_MERGES_KEY, ())]
-        except Exception as error:  # the library raises bare Exception
-            _fail(f"{origin} is JSON but not a tokenizer that can be read: {error}; expected a tokenizer.json", error)
-        return cls(inner, merges=merges)
+            return cls(inner, merges=merges)
 
     @classmethod
     def from_gpt2_files(
@@ -200,11 +219,11 @@ class Tokenizer:
     ) -> Tokenizer:
         """GPT-2's byte-level BPE from its two files (vocab.json or encoder.json, merges.txt or vocab.bpe)."""
         lines = [line for line in _lines(merges_txt) if line and not line.startswith("#version")]
-        try:
+        vocabulary = parse_json(_read(vocab_json), origin=vocab_json)
+        with guarded(f"{vocab_json} and {merges_txt} are not GPT-2's vocabulary and merges"):
+            refuse_far_ids(max(vocabulary.values(), default=0), len(vocabulary), origin=vocab_json)
             merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
-            model = models.BPE(vocab=json.loads(_read(vocab_json)), merges=merges)
-        except Exception as error:  # the library raises bare Exception
-            _fail(f"{vocab_json} and {merges_txt} are not GPT-2's vocabulary and merges: {error}", error)
+            model = models.BPE(vocab=vocabulary, merges=merges)
         inner = tokenizers.Tokenizer(model)
         inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
         inner.decoder = decoders.ByteLevel()
@@ -223,7 +242,8 @@ class Tokenizer:
     ) -> Tokenizer:
         """BERT's WordPiece from its vocab.txt: one piece per line, the line number is the id.
 
-        Accents go with the capitals unless `strip_accents` says otherwise; `chinese` characters are words each.
+        Accents are removed if text is lower-cased, unless `strip_accents` says otherwise. With `chinese`, each Chinese
+        character is a word.
         """
         pieces = _lines(vocab_txt)
         vocabulary = {piece: number for number, piece in enumerate(pieces)}
@@ -240,7 +260,7 @@ class Tokenizer:
 
     @property
     def post_processor(self) -> dict[str, Any] | None:
-        """What the file says is to be set around texts; None if nothing is. See framing.py."""
+        """What the file says to put around texts; None if nothing. See framing.py."""
         return _state(self._inner.post_processor) or None
 
     def fingerprint(self) -> str:
@@ -252,20 +272,18 @@ class Tokenizer:
         return f"<Tokenizer {self.kind}, {len(self):,} pieces>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and other processes get a tokenizer made anew: the library's own copy forgets that text is text."""
+        """Copies and other processes rebuild the tokenizer: the library's own copy forgets `encode_special_tokens`."""
         return _rebuilt, (self._inner.to_str(), self._merges)
 
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
         _check_text(text)
-        try:
+        with guarded("the text cannot be encoded (has this vocabulary no token for unknown words?)"):
             encoding = self._inner.encode(text, add_special_tokens=False)
-        except Exception as error:  # the library raises bare Exception
-            _fail(f"the text cannot be encoded ({error}); this vocabulary has no token for unknown words", error)
-        if self._special_ids.isdisjoint(encoding.ids):
-            return encoding
-        return self._text_only.encode(text, add_special_tokens=False)
+            if self._special_ids.isdisjoint(encoding.ids):
+                return encoding
+            return self._text_only.encode(text, add_special_tokens=False)
 
     @cached_property
     def _chunks(self) -> ChunkEncoder | None:
@@ -273,8 +291,8 @@ class Tokenizer:
 
     @cached_property
     def _text_only(self) -> tokenizers.Tokenizer:
-        """A twin that cannot find special tokens in text: Unigram and word vocabularies hold them beside the
-        ordinary pieces, so a "</s>" in the text would be looked up and found. They get names that no text has."""
+        """A copy that cannot find special tokens in text: Unigram and word vocabularies keep them among the ordinary
+        pieces, so a "</s>" in the text would be looked up and found. They get names that no text contains."""
         content = json.loads(self._inner.to_str())
         model, names = content["model"], {self.token(number) for number in self._special_ids}
         content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
@@ -285,7 +303,7 @@ class Tokenizer:
 
     @cached_property
     def _model(self) -> dict[str, Any]:
-        """The model as it stands in the file: merges and scores are to be had only there."""
+        """The model as written in the file: merges and scores are available only there."""
         model: dict[str, Any] = json.loads(self._inner.model.__getstate__())
         return model
 
@@ -310,7 +328,7 @@ class Tokenizer:
 
     @cached_property
     def _normalizer_marks(self) -> tuple[bool, bool]:
-        """Whether the normalizer sets a mark before the text, and whether it writes spaces as marks."""
+        """Whether the normalizer puts a mark before the text, and whether it writes spaces as marks."""
         state = _state(self._inner.normalizer)
         parts = state.get("normalizers", [state])
         before = any(part.get("type") == "Prepend" and part["prepend"] == MARK for part in parts)
@@ -362,7 +380,7 @@ def _kind(inner: tokenizers.Tokenizer) -> str:
 
 
 def _state(part: Any) -> dict[str, Any]:
-    """A part of the library's tokenizer as it stands in the file; empty if the tokenizer has no such part."""
+    """A part of the library's tokenizer as written in the file; empty if the tokenizer has no such part."""
     return {} if part is None else json.loads(part.__getstate__())
 
 
@@ -371,7 +389,7 @@ def _uses(part: Any, name: str) -> bool:
 
 
 def _renamed(vocabulary: Any, ids: frozenset[int]) -> Any:
-    """The vocabulary with the pieces of `ids` under names of a noncharacter and a space, which no word holds."""
+    """The vocabulary with new names for the pieces of `ids`: a noncharacter and a space, which no word contains."""
     if isinstance(vocabulary, dict):
         return {f"\uffff {number}" if number in ids else piece: number for piece, number in vocabulary.items()}
     return [[f"\uffff {number}" if number in ids else piece, score] for number, (piece, score) in enumerate(vocabulary)]
@@ -383,20 +401,37 @@ def _check_text(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        _fail("the text holds half of a surrogate pair, which is no character; read it as UTF-8 or remove it", error)
+        _fail("the text holds half of a surrogate pair, which is not a character; read it as UTF-8 or remove it", error)
 
 
 def _read(path: str | Path) -> str:
+    if not os.path.lexists(path):
+        _fail(f"there is no file {path}; expected a tokenizer file: train a tokenizer first or check the path")
     try:
-        return Path(path).read_bytes().decode("utf-8")
-    except FileNotFoundError as error:
-        _fail(f"there is no file {path}; expected a tokenizer file: train a tokenizer first or check the path", error)
-    except (OSError, UnicodeDecodeError) as error:
+        return read_regular(path, limit=JSON_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
         _fail(f"{path} cannot be read as a UTF-8 file: {error}; expected a tokenizer file", error)
 
 
+def refuse_far_ids(largest: int, entries: int, *, origin: str | Path) -> None:
+    """Ids may have gaps, but a table of all ids up to the largest must not be far longer than the vocabulary."""
+    if largest >= 2 * entries + HOLES:
+        raise TokenizerError(
+            f"{origin}: a vocabulary of {entries:,} tokens has the id {largest:,}; allowed are ids below "
+            f"{2 * entries + HOLES:,}. Fetch the file again."
+        )
+
+
+def _ids_in(content: dict[str, Any]) -> tuple[int, int]:
+    """The largest id in a tokenizer.json, and how many tokens it has."""
+    vocabulary, added = content["model"].get("vocab") or {}, content.get("added_tokens") or []
+    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else [len(vocabulary) - 1]
+    ids += [token["id"] for token in added]
+    return max(ids, default=0), len(vocabulary) + len(added)
+
+
 def _lines(path: str | Path) -> list[str]:
-    """Only a line feed ends a line, since pieces may hold other separators; files from Windows have one more sign."""
+    """Only a line feed ends a line, since pieces may contain other separators; Windows files have a "\\r" before it."""
     return _read(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 

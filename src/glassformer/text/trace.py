@@ -1,7 +1,7 @@
-"""How a word became its pieces, step by step, for people to see.
+"""Shows people how a word became its pieces, step by step.
 
-BPE: each merge in order, with its rank. WordPiece: each longest match, with the candidates tried, and for pieces we
-trained the merge that made them. Unigram: the pieces of the best segmentation with their log-probabilities.
+BPE: each merge in order, with its rank. WordPiece: each longest match, with the candidates tried and, for vocabularies
+trained here, the merge that made the piece. Unigram: the pieces of the best segmentation with their log-probabilities.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The whole way of one word (or short text) to its pieces and ids."""
+    """All steps from one word (or short text) to its pieces and ids."""
 
     word: str
     kind: str
@@ -59,14 +59,14 @@ def _padded(text: str, columns: int) -> str:
 
 
 class BpeSteps:
-    """Merges by rank, lowest first, as the encoder does; needs the ranks, which only the file format shows."""
+    """Merges by rank, lowest first, as the encoder does. The ranks are available only in the file."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
         self.model = model
         self.ranks = {tuple(_pair(merge)): rank for rank, merge in enumerate(model["merges"])}
 
     def __call__(self, pretokens: Sequence[str], show: Show) -> Iterator[TraceStep]:
-        """Steps of all words in order; the pieces of the words before and after stand beside each step."""
+        """The steps of all words in order; each step also shows the pieces of the words before and after."""
         words = [self._first_symbols(word) for word in pretokens]
         for place in range(len(words)):
             for left, right, after, rank in self._merges(words[place]):
@@ -75,7 +75,7 @@ class BpeSteps:
                 yield TraceStep(before, (show(left), show(right)), _shown(words, show), rank, None)
 
     def _first_symbols(self, word: str) -> list[str]:
-        """Characters, or the whole word where the model looks words up first, or bytes, or the unknown token."""
+        """Characters, or the whole word if the model looks up words first, or bytes, or the unknown token."""
         if self.model.get("ignore_merges") and word in self.model["vocab"]:
             return [word]
         found: list[str] = []
@@ -137,13 +137,13 @@ class WordPieceSteps:
                 done.append(tried[-1])
 
     def _matches(self, word: str) -> list[tuple[str, list[str]]]:
-        """For each piece the rest it was taken from and the candidates tried, the last of which is known."""
+        """For each piece: the rest of the word before it, and the candidates tried, the last of which is known."""
         found: list[tuple[str, list[str]]] = []
         rest, prefix = word, ""
         while rest:
             tried = self._tried(rest, prefix)
             if not tried or len(word) > self.model["max_input_chars_per_word"]:
-                return [(word, [self.model["unk_token"]])]  # one gap makes the whole word unknown
+                return [(word, [self.model["unk_token"]])]  # one unknown part makes the whole word unknown
             found.append((prefix + rest, tried))
             rest, prefix = rest[len(tried[-1]) - len(prefix) :], self.prefix
         return found

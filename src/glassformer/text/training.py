@@ -10,6 +10,7 @@ from itertools import chain
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from glassformer import limits
 from glassformer.errors import TokenizerError
 from glassformer.text.graphemes import grapheme_splitter
 from glassformer.text.pieces import CONTINUES, MARK
@@ -27,8 +28,8 @@ _NORMALIZATIONS: dict[str, Callable[[], normalizers.Normalizer] | None] = {
     "none": None,
 }
 
-# A word with the space before it (written ▁), or any other one character with its space, or a space alone. Joined
-# again, the pieces are the text: nothing about its spacing is lost. Words are cut at 64 characters, since a longest
+# A word with the space before it (written ▁), or any other single character with its space, or a space alone. The
+# joined pieces are the text: no spacing is lost. Words are cut at 64 characters, since a longest
 # match over a script without spaces takes quadratic time in the length of the word.
 _WORD = f"{MARK}?[\\p{{L}}\\p{{M}}\\p{{N}}_\u200c\u200d]{{1,64}}|{MARK}?(?![{MARK}\\s])\\X|[{MARK}\\s]"
 
@@ -41,24 +42,33 @@ def train_tokenizer(
     lowercase: bool = False,
     normalization: str = "NFC",
     min_frequency: int = 2,
+    extra: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Tokenizer:
     """Learn a vocabulary of at most `vocab_size` entries from texts. The same texts give the same tokenizer.
 
-    `min_frequency` is how often a word, a character or a pair must be seen to get an entry of its own;
-    `progress(done, total)` is called with the size of the vocabulary so far.
+    `min_frequency` is how often a word, a character or a pair must be seen to get an entry of its own; `extra` are
+    special tokens in addition to the usual four; `progress(done, total)` is called with the vocabulary size so far.
     """
     trainer = TOKENIZERS.get(kind) or _unknown("kind of tokenizer", kind, TOKENIZERS)
     if normalization not in _NORMALIZATIONS:
         _unknown("normalization", normalization, _NORMALIZATIONS)
-    _check_at_least("vocab_size", vocab_size, len(SPECIAL_TOKENS) + 1)
+    _check_at_least("vocab_size", vocab_size, len(SPECIAL_TOKENS) + len(extra) + 1)
+    if vocab_size > limits.VOCABULARY:
+        raise TokenizerError(f"vocab_size is {vocab_size:,}; expected {limits.VOCABULARY:,} or less: lower it")
     _check_at_least("min_frequency", min_frequency, 1)
     rules = _rules(lowercase=lowercase, normalization=normalization)
     report = progress or (lambda _done, _total: None)
     report(0, vocab_size)
     tokenizer = trainer(
-        _not_empty(texts), rules=rules, vocab_size=vocab_size, min_frequency=min_frequency, progress=report
+        _not_empty(texts),
+        rules=rules,
+        vocab_size=vocab_size - len(extra),
+        min_frequency=min_frequency,
+        progress=report,
     )
+    if extra:
+        tokenizer = tokenizer.with_special_tokens(extra)
     report(len(tokenizer), len(tokenizer))
     return tokenizer
 
@@ -76,7 +86,7 @@ def train_word(
     _mark_spaces(inner, rules)
     _count(inner, texts, vocab_size=vocab_size, min_frequency=min_frequency)
     learned = sorted(inner.get_vocab(), key=inner.get_vocab().__getitem__)
-    pieces = dict.fromkeys([*SPECIAL_TOKENS, MARK, *learned])  # the space alone is always known: it may be doubled
+    pieces = dict.fromkeys([*SPECIAL_TOKENS, MARK, *learned])  # a space alone is always known, for doubled spaces
     inner.model = models.WordLevel(_numbered([*pieces][:vocab_size]), unk_token=UNK)
     return Tokenizer(inner)
 
@@ -89,7 +99,7 @@ def train_char(
     min_frequency: int,
     progress: Progress,  # noqa: ARG001 (the library reports nothing)
 ) -> Tokenizer:
-    """What a reader calls characters (grapheme clusters), the most frequent first; all others are `<unk>`."""
+    """Grapheme clusters (what a reader calls characters), the most frequent first; all others are `<unk>`."""
     inner = tokenizers.Tokenizer(models.WordLevel(unk_token=UNK))
     _set_normalizer(inner, rules)
     inner.pre_tokenizer = grapheme_splitter()
@@ -106,7 +116,7 @@ def train_bpe(
     min_frequency: int,
     progress: Progress,  # noqa: ARG001 (the library reports nothing)
 ) -> Tokenizer:
-    """Byte-level BPE: from all 256 bytes, join the most frequent pair, again and again. Nothing is unknown."""
+    """Byte-level BPE: starts from all 256 bytes and joins the most frequent pair repeatedly. Nothing is unknown."""
     _check_at_least("vocab_size of bpe (256 bytes and 4 special tokens)", vocab_size, 256 + len(SPECIAL_TOKENS))
     inner = tokenizers.Tokenizer(models.BPE())
     _set_normalizer(inner, rules)
@@ -160,7 +170,7 @@ TOKENIZERS: dict[str, Trainer] = {
 
 
 def _rules(*, lowercase: bool, normalization: str) -> list[normalizers.Normalizer]:
-    """Lower case first: it can leave marks apart that normalization joins again."""
+    """Lower case comes first: it can separate marks that normalization joins again."""
     form = _NORMALIZATIONS[normalization]
     return [*([normalizers.Lowercase()] if lowercase else []), *([form()] if form else [])]
 
@@ -171,8 +181,8 @@ def _set_normalizer(inner: tokenizers.Tokenizer, rules: list[normalizers.Normali
 
 
 def _mark_spaces(inner: tokenizers.Tokenizer, rules: list[normalizers.Normalizer]) -> None:
-    """Write spaces as ▁, one before the text too, so that a word is the same piece at the start as later on; split
-    before each mark; and put it all back when decoding. A ▁ of the text itself becomes _."""
+    """Write spaces as ▁, also one before the text, so that a word is the same piece at the start as later; split
+    before each mark; and undo all this when decoding. A ▁ in the text itself becomes _."""
     replace = normalizers.Replace
     marks = [replace(MARK, "_"), normalizers.Prepend(MARK), replace(" ", MARK)]
     inner.normalizer = normalizers.Sequence([*rules, *marks])
@@ -187,7 +197,7 @@ def _special_tokens() -> list[AddedToken]:
 
 
 def _count(inner: tokenizers.Tokenizer, texts: Iterable[str], *, vocab_size: int, min_frequency: int) -> None:
-    """Fill a word-level model with the most frequent pre-tokens; equals in code point order."""
+    """Fill a word-level model with the most frequent pre-tokens; equally frequent ones in code point order."""
     trainer = trainers.WordLevelTrainer(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
@@ -218,7 +228,7 @@ def _checked_text(text: str) -> str:
 
 
 def _not_empty(texts: Iterable[str]) -> Iterator[str]:
-    """The texts, once it is sure that there is one to learn from."""
+    """The texts; an error if all of them are empty."""
     if isinstance(texts, str):
         raise TokenizerError("got one text (str) to train on; expected many: pass a list of lines")
     rest = iter(texts)

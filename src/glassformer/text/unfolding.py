@@ -1,4 +1,4 @@
-"""A text as it comes into being, token by token."""
+"""The text of an output while its tokens are being generated."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Sequence
 
 from glassformer.text.tokenizer import Tokenizer
 
-HALF = "\ufffd"  # what bytes that are only part of a letter are shown as
+HALF = "\ufffd"  # decoded from bytes that are only part of a letter
 
 
 class Unfolding:
-    """Gives the pieces of a text as its tokens come. Bytes of half a letter wait for the others.
+    """Returns the text of tokens as they arrive. The bytes of an incomplete letter wait for the rest of it.
 
-    The pieces together are the whole text after `before`, the tokens that it goes on from.
+    The pieces together are the whole text after `before`, the tokens that it continues.
     """
 
     def __init__(self, tokenizer: Tokenizer, before: Sequence[int] = ()) -> None:
         self.tokenizer = tokenizer
         self.ids = list(before)
-        self.known = 0  # from here on tokens are read again, since what a token says depends on the one before
-        self.given = len(self.ids)  # tokens whose text was given out
+        self.known = 0  # tokens from here on are decoded again, since a token's text depends on the one before
+        self.given = len(self.ids)  # tokens whose text was returned
 
     def add(self, ids: Sequence[int]) -> str:
-        """The piece that these tokens complete; empty where a letter is not whole yet."""
+        """The text that these tokens complete; empty while a letter is incomplete."""
         self.ids += ids
         return self._piece(whole=False)
 
     def rest(self) -> str:
-        """What still waits, at the end."""
+        """The text that still waits, at the end."""
         return self._piece(whole=True)
 
     def _piece(self, *, whole: bool) -> str:
@@ -42,6 +42,6 @@ class Unfolding:
 
 
 def text_after(tokenizer: Tokenizer, ids: Sequence[int], before: Sequence[int] = ()) -> str:
-    """The whole text of tokens that go on from others."""
+    """The whole text of tokens that follow others."""
     unfolding = Unfolding(tokenizer, before)
     return unfolding.add(ids) + unfolding.rest()

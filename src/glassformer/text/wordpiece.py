@@ -7,14 +7,15 @@ log(p(ab) / (p(a) p(b))), so the pair to join is the one that maximises
 
 (Schuster and Nakajima 2012; https://doi.org/10.1109/ICASSP.2012.6289079). BPE asks only for the largest count(ab).
 
-The ratio alone favours the rare: two pieces seen twice, always together, score 1/2, more than any frequent pair. So
+The ratio alone favours rare pieces: two pieces seen twice, always together, score 1/2, more than any frequent pair. So
 a pair must also be frequent: the floor starts at half the highest pair count and halves when no pair reaches it, down
-to `min_frequency`. Frequent pieces are learned first, and among pairs of like frequency likelihood decides.
-On 58,000 captions and 10,000 pieces, the bare ratio (least count 2) leaves 3.3 pieces per word, with halving floors
-it is 1.24, and BPE has 1.24 as well (`benchmarks/tokenizers_train.py`).
+to `min_frequency`. Frequent pieces are learned first, and likelihood decides among pairs of similar frequency.
+On 58,000 captions and 10,000 pieces, the ratio alone (least count 2) gives 3.3 pieces per word, halving floors give
+1.24, and BPE also gives 1.24 (`benchmarks/tokenizers_train.py`).
 
-Counts are exact at each step. A merge changes count(a) and count(b), so the score of every pair that holds one of
-them; those pairs are pushed again and stale heap entries are skipped. A test holds this equal to recounting all.
+Counts are exact at each step. A merge changes count(a) and count(b), so it changes the score of every pair that
+contains one of them; those pairs are pushed again and stale heap entries are skipped. A test checks that this equals
+recounting everything.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Merge:
         return joined(self.left, self.right)
 
     def line(self) -> str:
-        """The merge as one line of a file; pieces never hold a space."""
+        """The merge as one line of a file; pieces never contain a space."""
         return f"{self.left} {self.right} {self.score!r} {self.count}"
 
     @classmethod
@@ -130,7 +131,7 @@ class _Corpus:
         self._rebuild_heap()
 
     def best(self) -> Merge | None:
-        """The pair with the highest score; of equals the more frequent, then the first in code point order."""
+        """The pair with the highest score; among equals the most frequent, then the first in code point order."""
         while self.heap:
             entry = heapq.heappop(self.heap)
             left, right = pair = entry[2]
@@ -140,7 +141,7 @@ class _Corpus:
         return None
 
     def apply(self, merge: Merge) -> None:
-        """Join the pair in every word that holds it, and bring counts and heap up to date."""
+        """Join the pair in every word that contains it, and update counts and heap."""
         pair = (merge.left, merge.right)
         for index in list(self.words_with[pair]):
             self._rewrite(index, pair, merge.piece)
@@ -191,7 +192,7 @@ class _Corpus:
                 self._forget(pair)
 
     def _forget(self, pair: Pair) -> None:
-        """A pair that no word holds any more."""
+        """Remove a pair that no word contains any more."""
         del self.pair_count[pair], self.words_with[pair]
         self.pairs_with[pair[0]].discard(pair)
         self.pairs_with[pair[1]].discard(pair)

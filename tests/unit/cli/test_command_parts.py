@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.cli.evaluating import evaluation_set
 from glassformer.cli.outputs import check_new_file
 from glassformer.cli.recipes import recipe_named, shipped_recipes
-from glassformer.cli.running import evaluation_set
 from glassformer.cli.translating import sentence_chunks, stdin_blocks, translation_line
 from glassformer.config import validate
 from glassformer.data.settings import DataSettings
@@ -41,11 +41,11 @@ def test_a_bad_byte_in_stdin_is_told_with_its_place(monkeypatch: pytest.MonkeyPa
         list(stdin_blocks())
 
 
-def test_chunks_are_bounded_and_lose_nothing(tmp_path: Path) -> None:
+def test_chunks_are_small_at_first_bounded_and_lose_nothing(tmp_path: Path) -> None:
     lines = [str(i) for i in range(2000)]
     (tmp_path / "in").write_text("\n".join(lines))
     chunks = list(sentence_chunks(None, tmp_path / "in"))
-    assert [len(chunk) for chunk in chunks] == [512, 512, 512, 464]
+    assert [len(chunk) for chunk in chunks] == [32, 64, 128, 256, 32, 512, 512, 464]
     assert [line for chunk in chunks for line in chunk] == lines
 
 

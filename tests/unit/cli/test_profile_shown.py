@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from glassformer.cli.profiling import profile_lines
-from glassformer.train.profile import Profile
+from glassformer.training.profile import Profile
 
 FOUND = Profile(
     steps=20, step_seconds=0.1, profiled_seconds=0.11, tokens=4000.0, groups={"small": 0.011, "large": 0.099},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.cli.several import spread
+from glassformer.cli.multi_value import spread
 
 
 @pytest.mark.parametrize(

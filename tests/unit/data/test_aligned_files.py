@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.data.checks.doctor import examine
 from glassformer.data.readers.aligned import read_aligned
+from glassformer.data.readers.inputs import Input
 from glassformer.data.readers.records import Record
 
 Read = Callable[[bytes, bytes], list[Record]]
@@ -79,3 +81,13 @@ def test_marks_of_both_files_are_noted(read: Read) -> None:
 def test_one_file_may_be_empty(read: Read) -> None:
     assert [record.problem and record.problem.kind for record in read(b"", b"a\nb\n")] == ["no partner"] * 2
     assert read(b"", b"") == []
+
+
+def test_what_is_odd_about_a_target_is_placed_in_the_targets_file(tmp_path: Path) -> None:
+    (tmp_path / "x.en").write_text("a long first line\nthe dog\n" * 30)
+    (tmp_path / "x.de").write_text("kurz\nder \u00adHund\n" * 30)
+    files = (tmp_path / "x.en", tmp_path / "x.de")
+    findings = examine([Input(files, "aligned")])
+    problem = findings.oddities["soft-hyphen"].examples[0].problem
+    assert (problem.place.file, problem.place.number, problem.place.byte) == (str(files[1]), 2, 5)
+    assert problem.detail.startswith("target: ")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from glassformer.data.batches import EncodedPairs, Marks, Ragged, count_batches, epoch_batches, source_batch, stream
+from glassformer.data.batches import EncodedPairs, Marks, count_batches, epoch_batches, source_batch, stream
+from glassformer.data.columns import Ragged
 from glassformer.errors import DataError
 
 MARKS = Marks(pad=0, bos=1, eos=2), Marks(pad=7, bos=8, eos=9)
@@ -66,7 +67,7 @@ def test_sentences_to_translate_are_closed_and_padded() -> None:
 
 
 def test_a_stream_over_nothing_is_refused() -> None:
-    with pytest.raises(DataError, match="No sentence pair is left"):
+    with pytest.raises(DataError, match="No example is left"):
         next(stream(EncodedPairs(Ragged.of([]), Ragged.of([]), *MARKS), tokens=100, seed=1))
 
 

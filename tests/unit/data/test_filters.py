@@ -302,7 +302,7 @@ def test_signs_that_are_no_placeholders_or_the_same_ones(source: str, target: st
 
 
 def test_what_differs_is_told() -> None:
-    assert found("placeholders", "a {x} %s", "b {y}") == "only in the source: %s {x}; only in the target: {y}"
+    assert found("placeholders", "a {x} %s", "b {y}") == "only in the source: {x} %s; only in the target: {y}"
 
 
 # Of several pairs

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from glassformer.data.checks.findings import DROP, EXAMPLES, NOTE, STOP, Findings
+from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.held import Held
-from glassformer.data.checks.printable import printable, shortened
 from glassformer.data.checks.screen import screen
+from glassformer.data.checks.tally import DROP, EXAMPLES, NOTE, STOP
 from glassformer.data.readers.records import Place, Problem, Record
 from glassformer.errors import SettingsError
+from glassformer.printable import printable, shortened
 
 
 def record(source: str, target: str, number: int = 1, *, kind: str | None = None, note: str | None = None) -> Record:

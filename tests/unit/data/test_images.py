@@ -121,7 +121,7 @@ BROKEN = {
     "head.pgm": (b"P5 3\n", "do not follow"),
     "zero.pgm": (b"P5 3 0 255\n", "do not follow"),
     "empty": (b"", "Pillow|not an image"),
-    "text.txt": (b"hello", "Pillow|not an image"),
+    "text.txt": ("Grüße\n".encode(), "text, not an image"),  # with and without Pillow
 }
 
 

@@ -115,6 +115,17 @@ def test_much_text_of_a_usual_ratio_is_no_bomb(tmp_path: Path) -> None:
     assert sum(len(block) for block in blocks_of(path)) == 70_000_000
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])
+def test_a_bomb_of_tiny_lines_is_refused_before_many_lines_are_read(tmp_path: Path, suffix: str) -> None:
+    """Checks cost time for each line, so a file of tiny ones must be given up after few bytes."""
+    path = tmp_path / f"x.tsv{suffix}"
+    path.write_bytes(PACK[suffix](b"a\tb\n" * (10 << 20)))
+    lines: list[int] = []
+    with pytest.raises(DataError, match="over 250 times as much"):
+        lines.extend(block.count(b"\n") for block in blocks_of(path))
+    assert sum(lines) <= 1 << 20
+
+
 def test_names_are_shown_on_one_printable_line() -> None:
     assert shown(Path("a/b.en")) == "a/b.en"
     assert shown(STDIN) == "stdin"

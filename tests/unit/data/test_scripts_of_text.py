@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from glassformer.data.checks.folding import folded
-from glassformer.data.checks.scripts import expected_scripts, letters_by_script, script_of, uses_spaces
+from glassformer.text.folding import folded
+from glassformer.text.scripts import expected_scripts, letters_by_script, script_of, uses_spaces
 
 
 @pytest.mark.parametrize(

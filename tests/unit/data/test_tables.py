@@ -44,14 +44,21 @@ def problems(records: list[Record]) -> list[str | None]:
     return [record.problem and record.problem.kind for record in records]
 
 
-def test_a_tsv_gives_its_first_two_columns_and_says_once_that_there_are_more(tsv: Read) -> None:
+def test_a_tsv_gives_its_first_two_columns_and_says_of_each_row_that_there_are_more(tsv: Read) -> None:
     records = tsv('one\teins\n"two\tzwei" \t3\r\nthree\tdrei\tx\ty\n')
     assert pairs(records) == [("one", "eins"), ('"two', 'zwei"'), ("three", "drei")]
     assert [[str(note) for note in record.notes] for record in records] == [
         [],
         ["x.tsv, line 2, byte 9: 3 columns: only columns 1 and 2 are read"],
-        [],
+        ["x.tsv, line 3, byte 24: 4 columns: only columns 1 and 2 are read"],
     ]
+
+
+def test_rows_with_further_columns_are_all_counted(tsv: Read, csv: Read) -> None:
+    for read, separator in ((tsv, "\t"), (csv, ",")):
+        rows = "".join(separator.join((f"one {i}", f"eins {i}", "x")) + "\n" for i in range(7))
+        assert sum(len(record.notes) for record in read(rows)) == 7
+        assert not any(record.notes for record in read(rows, columns=("1", "2")))
 
 
 def test_a_row_of_a_tsv_tells_what_is_wrong_and_where(tsv: Read) -> None:
@@ -157,9 +164,9 @@ def test_a_csv_with_a_byte_order_mark_has_its_header_recognised(csv: Read) -> No
     assert [note.kind for note in records[0].notes] == ["bom"]
 
 
-def test_a_csv_says_once_that_there_are_more_columns(csv: Read) -> None:
+def test_a_csv_says_of_each_row_that_there_are_more_columns(csv: Read) -> None:
     records = csv("one,eins,1\ntwo,zwei,2\n")
-    assert [[note.kind for note in record.notes] for record in records] == [["columns"], []]
+    assert [[note.kind for note in record.notes] for record in records] == [["columns"], ["columns"]]
 
 
 def test_a_row_that_only_ends_with_the_file_may_not_grow_without_end(csv: Read) -> None:

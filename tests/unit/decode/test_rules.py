@@ -11,16 +11,25 @@ import pytest
 import torch
 from test_search import BOS, EOS, TinyGRU, starts
 
-from glassformer.decode import Best, Hypothesis, Sample, Task, search
+from glassformer.decode import Best, Hypothesis, Sample, Search, search
 from glassformer.decode.rows import Rows
-from glassformer.decode.rules import AtLeast, NoRepeat, Prefix, RepetitionPenalty, Unsaid
+from glassformer.decode.rules import (
+    BannedWords,
+    Forbidden,
+    ForcedPrefix,
+    MergedEnds,
+    MinLength,
+    NoRepeatNgram,
+    RepetitionPenalty,
+    WithPrompts,
+)
 
 V = 9
 
 
 def run(model: TinyGRU, count: int, limit: int, *, width: int = 4, **given: Any) -> list[list[Hypothesis]]:
     limits = np.full(count, limit)
-    task = Task(model, starts(count), limits, BOS, EOS, torch.device("cpu"), **{"chooser": Best(width), **given})
+    task = Search(model, starts(count), limits, BOS, EOS, torch.device("cpu"), **{"chooser": Best(width), **given})
     return search(task)
 
 
@@ -36,7 +45,7 @@ def n_grams(ids: Sequence[int], n: int) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_n_tokens_come_twice(n: int) -> None:
-    found = run(TinyGRU(V), 12, 20, rules=[NoRepeat(n)])
+    found = run(TinyGRU(V), 12, 20, rules=[NoRepeatNgram(n)])
     without = run(TinyGRU(V), 12, 20)
     grams = [n_grams(h.ids, n) for hypotheses in found for h in hypotheses]
     assert all(len(set(one)) == len(one) for one in grams)
@@ -45,13 +54,13 @@ def test_no_n_tokens_come_twice(n: int) -> None:
 
 def test_what_would_repeat_is_forbidden_and_nothing_else() -> None:
     log_probs = torch.zeros(2, V)
-    NoRepeat(2).apply(log_probs, log_probs, rows_of([[3, 4, 3, 5, 3], [3, 4, 5, 6, 7]]))
+    NoRepeatNgram(2).apply(log_probs, log_probs, rows_of([[3, 4, 3, 5, 3], [3, 4, 5, 6, 7]]))
     assert (log_probs == float("-inf")).nonzero().tolist() == [[0, 4], [0, 5]]
 
 
 def test_nothing_ends_too_early() -> None:
     least = np.array([3, 0, 7, 5])
-    for hypotheses, length in zip(run(TinyGRU(V, seed=2), 4, 12, rules=[AtLeast(least, EOS)]), least, strict=True):
+    for hypotheses, length in zip(run(TinyGRU(V, seed=2), 4, 12, rules=[MinLength(least, EOS)]), least, strict=True):
         assert all(len(h.ids) >= length for h in hypotheses)
 
 
@@ -75,7 +84,7 @@ def many(sentences: int) -> Sample:
 
 
 def test_words_that_may_not_be_said_are_not_however_they_are_spelled() -> None:
-    rule = Unsaid([b"Hund"], SURFACES)
+    rule = BannedWords([b"Hund"], SURFACES)
     free, found = (
         [h.ids for one in run(TinyGRU(11), 20, 9, rules=r, chooser=many(20), n_best=60) for h in one]
         for r in ([], [rule])
@@ -91,13 +100,13 @@ def test_words_that_may_not_be_said_are_not_however_they_are_spelled() -> None:
 def test_a_sentence_begins_as_it_must_and_its_tokens_have_their_true_chance() -> None:
     prefixes = [[5, 6], [], [7], [3, 3, 3]]
     model = TinyGRU(V)
-    for hypotheses, prefix in zip(run(model, 4, 8, rules=[Prefix(prefixes)]), prefixes, strict=True):
+    for hypotheses, prefix in zip(run(model, 4, 8, rules=[ForcedPrefix(prefixes)]), prefixes, strict=True):
         assert all(list(h.ids[: len(prefix)]) == prefix for h in hypotheses)
         assert all(np.isfinite(h.log_probs).all() for h in hypotheses)
 
 
 def test_rules_that_forbid_everything_leave_what_was_said_before() -> None:
-    rules = [Nothing(after=1), Prefix([[5], [5], [5]])]
+    rules = [Nothing(after=1), ForcedPrefix([[5], [5], [5]])]
     for hypotheses in run(TinyGRU(V), 3, 8, rules=rules):
         assert [(h.ids, h.finished) for h in hypotheses] == [((5,), False)]
 
@@ -114,8 +123,30 @@ class Nothing:
 
 
 def test_what_is_given_is_said_whatever_other_rules_say() -> None:
-    for hypotheses in run(TinyGRU(V), 3, 8, rules=[Nothing(after=0), Prefix([[5, 5, 5, 5]] * 3)]):
+    for hypotheses in run(TinyGRU(V), 3, 8, rules=[Nothing(after=0), ForcedPrefix([[5, 5, 5, 5]] * 3)]):
         assert [h.ids for h in hypotheses] == [(5, 5, 5, 5)]
+
+
+@pytest.mark.parametrize(("sampled", "expected"), [(False, 0.4), (True, 0.7)])
+def test_several_ends_count_as_one_by_their_maximum_or_their_sum(sampled: bool, expected: float) -> None:
+    log_probs = torch.tensor([[0.1, 0.3, 0.2, 0.4]]).log()
+    allowed = log_probs.clone()
+    rule = MergedEnds(1, (1, 3), sampled=sampled)
+    rule.apply(allowed, log_probs, Rows.first(np.arange(1), left=np.ones(1, dtype=np.int64)))
+    for values in (allowed, log_probs):
+        torch.testing.assert_close(values.exp(), torch.tensor([[0.1, expected, 0.2, 0.0]]))
+
+
+def test_forbidden_tokens_are_in_no_output() -> None:
+    found = run(TinyGRU(V), 12, 9, rules=[Forbidden((2, 5, 8))], chooser=many(12), n_best=60)
+    assert {token for one in found for h in one for token in h.ids} == {0, 3, 4, 6, 7}
+
+
+def test_a_rule_with_prompts_counts_their_tokens() -> None:
+    log_probs = torch.zeros(2, V)
+    rows = rows_of([[3, 4], [6, 7]])
+    WithPrompts(NoRepeatNgram(2), [[4, 5], [8, 7, 2, 7, 1]]).apply(log_probs, log_probs, rows)
+    assert (log_probs == float("-inf")).nonzero().tolist() == [[0, 5], [1, 1], [1, 2]]
 
 
 # Sampling
@@ -124,7 +155,9 @@ def test_what_is_given_is_said_whatever_other_rules_say() -> None:
 def drawn(count: int, *, limit: int = 1, numbers: Sequence[int] | None = None, **given: Any) -> list[list[Hypothesis]]:
     chooser = Sample(numbers=range(count) if numbers is None else numbers, **{"width": 1, **given})
     start = starts(1).expand(count, -1)
-    task = Task(TinyGRU(V), start, np.full(count, limit), BOS, EOS, torch.device("cpu"), chooser, n_best=chooser.width)
+    task = Search(
+        TinyGRU(V), start, np.full(count, limit), BOS, EOS, torch.device("cpu"), chooser, n_best=chooser.width
+    )
     return search(task)
 
 
@@ -166,7 +199,7 @@ def test_a_sentence_is_sampled_alike_whatever_stands_around_it() -> None:
 
 
 def test_very_cold_sampling_is_greedy() -> None:
-    best = search(Task(TinyGRU(V), starts(5), np.full(5, 9), BOS, EOS, torch.device("cpu"), Best(1)))
+    best = search(Search(TinyGRU(V), starts(5), np.full(5, 9), BOS, EOS, torch.device("cpu"), Best(1)))
     cold = Sample(width=1, numbers=range(5), temperature=1e-9)
-    found = search(Task(TinyGRU(V), starts(5), np.full(5, 9), BOS, EOS, torch.device("cpu"), cold))
+    found = search(Search(TinyGRU(V), starts(5), np.full(5, 9), BOS, EOS, torch.device("cpu"), cold))
     assert [h.ids for (h,) in found] == [h.ids for (h,) in best]

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.decode import Best, BestRefilled, Hypothesis, Sample, Task, by_gnmt, by_length, search
+from glassformer.decode import Best, BestRefilled, Hypothesis, Sample, Search, by_gnmt, by_length, search
 from glassformer.decode.rows import DEAD, Choice, Rows
 from glassformer.errors import ModelError
 from glassformer.models.transformer import Transformer, TransformerConfig
@@ -78,7 +78,7 @@ def beam_search(
     n_best: int = 1,
     normaliser: Callable[..., float] = by_length,
 ) -> list[list[Hypothesis]]:
-    task = Task(
+    task = Search(
         model=model,
         batch=batch,
         limits=limits.numpy(),
@@ -246,8 +246,8 @@ def test_a_refilled_beam_as_wide_as_all_outputs_is_exhaustive_and_never_worse_th
     model, batch = TinyGRU(4), torch.randn(3, 7, dtype=torch.float64)
     common = {"model": model, "batch": batch, "limits": np.full(3, 4), "bos": BOS, "eos": EOS}
     common |= {"device": torch.device("cpu"), "n_best": 6}
-    wide = search(Task(**common, chooser=Best(400)))
-    refilled = search(Task(**common, chooser=BestRefilled(400, EOS)))
+    wide = search(Search(**common, chooser=Best(400)))
+    refilled = search(Search(**common, chooser=BestRefilled(400, EOS)))
     assert [[one.ids for one in found] for found in refilled] == [[one.ids for one in found] for found in wide]
 
 
@@ -259,7 +259,7 @@ def test_a_refilled_beam_goes_on_with_as_many_after_one_has_ended() -> None:
             seen.append(int((choice.token[0][choice.scores[0] > DEAD] != EOS).sum()))
 
     model, batch = TinyGRU(5), torch.randn(1, 7, dtype=torch.float64)
-    task = Task(
+    task = Search(
         model, batch, np.full(1, 6), BOS, EOS, torch.device("cpu"), BestRefilled(3, EOS), n_best=3, watcher=Count()
     )
     search(task)
@@ -271,6 +271,6 @@ def test_what_is_not_a_number_is_an_error(chooser: Any) -> None:
     model = TinyGRU(5)
     with torch.no_grad():
         model.head.bias[3] = float("nan")
-    task = Task(model, starts(2), np.array([4, 4]), BOS, EOS, torch.device("cpu"), chooser)
+    task = Search(model, starts(2), np.array([4, 4]), BOS, EOS, torch.device("cpu"), chooser)
     with pytest.raises(ModelError, match="not a number"):
         search(task)

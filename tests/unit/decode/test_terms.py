@@ -10,9 +10,9 @@ import pytest
 import torch
 from test_search import BOS, EOS, TinyGRU, starts
 
-from glassformer.decode import Best, Hypothesis, Task, search
-from glassformer.decode.rules import NoRepeat, Prefix
-from glassformer.decode.terms import BestWithTerms, Candidate, Form, Said, Term, Vocabulary, shared_out
+from glassformer.decode import Best, Hypothesis, Search, search
+from glassformer.decode.rules import ForcedPrefix, NoRepeatNgram
+from glassformer.decode.terms import BestWithTerms, Candidate, Form, Term, TermState, Vocabulary, divide_beam
 
 V, LIMIT = 13, 24
 
@@ -30,15 +30,15 @@ def run(
     begin: Sequence[int] = (),
     rules: Sequence[Any] = (),
 ) -> list[list[Hypothesis]]:
-    goes_on = np.zeros(V, dtype=bool)
-    goes_on[list(prolonging)] = True
+    continuing = np.zeros(V, dtype=bool)
+    continuing[list(prolonging)] = True
     count = len(terms)
     limits = np.full(count, limit)
-    vocabulary = Vocabulary(EOS, goes_on, np.zeros(V, dtype=bool))
+    vocabulary = Vocabulary(EOS, continuing, np.zeros(V, dtype=bool))
     chooser = BestWithTerms(np.full(count, width), terms, limits, np.full(count, len(begin)), vocabulary)
-    rules = [*rules, *([Prefix([begin] * count)] if begin else [])]
+    rules = [*rules, *([ForcedPrefix([begin] * count)] if begin else [])]
     device = torch.device("cpu")
-    return search(Task(TinyGRU(V), starts(count), limits, BOS, EOS, device, chooser, rules, n_best=width))
+    return search(Search(TinyGRU(V), starts(count), limits, BOS, EOS, device, chooser, rules, n_best=width))
 
 
 def says(ids: Sequence[int], form: Sequence[int]) -> int:
@@ -76,7 +76,7 @@ def test_terms_are_said_even_where_there_is_room_for_nothing_else() -> None:
 
 def test_a_sentence_without_terms_is_searched_as_if_there_were_none() -> None:
     asked = [[], [term((4, 5))], [], [term((7,))]] * 10
-    plain = search(Task(TinyGRU(V), starts(40), np.full(40, LIMIT), BOS, EOS, torch.device("cpu"), Best(5), n_best=5))
+    plain = search(Search(TinyGRU(V), starts(40), np.full(40, LIMIT), BOS, EOS, torch.device("cpu"), Best(5), n_best=5))
     found = run(asked)
     for terms, one, other in zip(asked, found, plain, strict=True):
         if not terms:
@@ -101,7 +101,7 @@ def test_two_terms_do_not_share_their_tokens() -> None:
 
 
 def test_terms_come_after_what_is_given_and_against_other_rules() -> None:
-    for hypotheses in run([[term((4, 4, 4)), term((4, 4, 4))]] * 6, begin=[4, 4], rules=[NoRepeat(2)]):
+    for hypotheses in run([[term((4, 4, 4)), term((4, 4, 4))]] * 6, begin=[4, 4], rules=[NoRepeatNgram(2)]):
         for h in hypotheses:
             assert h.ids[:2] == (4, 4)
             assert h.ids.count(4) >= 6
@@ -114,10 +114,10 @@ def test_ordered_terms_come_in_their_order() -> None:
 
 
 def test_a_longer_form_may_go_on_from_a_shorter_one() -> None:
-    said = next(Said((term((4,), (4, 8)),), first=False).after(4))
-    assert (said.open, said.prolonged_by, said.closing) == ((), {8}, True)
+    said = next(TermState((term((4,), (4, 8)),), first=False).after(4))
+    assert (said.open, said.extended_by, said.closing) == ((), {8}, True)
     assert next(said.after(8)).open == ()
-    unfinished = next(Said((term((4,), (4, 8, 9)),), first=False).after(4))
+    unfinished = next(TermState((term((4,), (4, 8, 9)),), first=False).after(4))
     assert next(unfinished.after(8)).needed == 1  # now it must say 9: what it says is neither form
     assert next(unfinished.after(7)).open == ()
     found = run([[term((4,), (4, 8))]] * 60, prolonging=[8, 9, 10])
@@ -134,7 +134,7 @@ def test_a_sentence_is_searched_alike_whatever_stands_around_it() -> None:
     def found(places: Sequence[int]) -> list[list[tuple[int, ...]]]:
         limits, own = np.full(len(places), LIMIT), [asked[i] for i in places]
         chooser = BestWithTerms(widths[list(places)], own, limits, 0 * limits, vocabulary)
-        task = Task(TinyGRU(V), starts(12)[list(places)], limits, BOS, EOS, torch.device("cpu"), chooser, n_best=3)
+        task = Search(TinyGRU(V), starts(12)[list(places)], limits, BOS, EOS, torch.device("cpu"), chooser, n_best=3)
         return [[h.ids for h in one] for one in search(task)]
 
     together = found(range(12))
@@ -151,7 +151,7 @@ def test_the_last_word_of_a_term_does_not_go_on() -> None:
 
 
 def test_at_the_beginning_a_term_has_its_other_form() -> None:
-    said = Said((term((4, 5), opening=[(6,)]),))
+    said = TermState((term((4, 5), opening=[(6,)]),))
     assert said.wanted() == {6}
     assert next(said.after(6)).open == ()
     later = next(said.after(7))
@@ -160,7 +160,7 @@ def test_at_the_beginning_a_term_has_its_other_form() -> None:
 
 
 def test_a_form_that_is_broken_off_begins_again() -> None:
-    said = Said((term((4, 4, 5)),), first=False)
+    said = TermState((term((4, 4, 5)),), first=False)
     for token in (4, 4, 4):
         said = next(said.after(token))
     assert said.needed == 1  # the latest two are said
@@ -169,9 +169,9 @@ def test_a_form_that_is_broken_off_begins_again() -> None:
 
 
 def test_places_are_shared_among_those_that_need_as_much() -> None:
-    states = [Said(tuple(term((4,)) for _ in range(needed))) for needed in (2, 1, 0)]
+    states = [TermState(tuple(term((4,)) for _ in range(needed))) for needed in (2, 1, 0)]
     found = [Candidate(0, token, -float(token), -1.0, states[kind]) for kind in range(3) for token in range(5)]
-    taken = shared_out(found, 5)
-    assert sorted(one.said.needed for one in taken) == [0, 0, 1, 1, 2]
+    taken = divide_beam(found, 5)
+    assert sorted(one.state.needed for one in taken) == [0, 0, 1, 1, 2]
     assert [one.score for one in taken] == sorted((one.score for one in taken), reverse=True)
-    assert len(shared_out(found, 99)) == 15
+    assert len(divide_beam(found, 99)) == 15

@@ -7,8 +7,10 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from glassformer.errors import DataError
+from glassformer.evaluate.intervals import score_with_interval
+from glassformer.evaluate.sacrebleu_counts import reference_streams
 from glassformer.evaluate.score import Score
-from glassformer.evaluate.translation import bleu_and_chrf, corpus_scores, exact_match, reference_streams
+from glassformer.evaluate.translation import EXACT, bleu_and_chrf, corpus_scores, with_references
 
 REFERENCES = [f"Der Hund Nummer {i} isst am Abend gern viel frisches Brot." for i in range(20)]
 HYPOTHESES = [text if i % 3 else text.replace("frisches Brot", "altes Brot") for i, text in enumerate(REFERENCES)]
@@ -91,7 +93,7 @@ def test_streams_are_filled_up_with_none() -> None:
 
 
 def test_exact_match_is_exact() -> None:
-    score = exact_match(["a.", "b", "C"], [("a.",), ("b.", "b"), ("c",)])
+    score = score_with_interval(EXACT, ["a.", "b", "C"], with_references([("a.",), ("b.", "b"), ("c",)]))
     assert score.value == pytest.approx(200 / 3)
     assert score.low is not None
     assert score.high is not None

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.explain.trace import Explanation, explain_pass
+from glassformer.explain.explanation import Explanation
+from glassformer.explain.recording import record_writing, tokens_of
 from glassformer.models.transformer import Transformer, TransformerConfig
 
 SOURCE_IDS, TARGET_IDS, START = (5, 11, 7, 3, 2), (13, 4, 9, 17, 6, 8, 2), 1
@@ -30,8 +31,8 @@ def pair() -> Pair:
     )
 
 
-def name(side: str, token: int) -> str:
-    return "</s>" if token == 2 else f"{side[0]}{token}"
+def name(token: int) -> str:
+    return {1: "<s>", 2: "</s>"}.get(token, f"p{token}")
 
 
 @pytest.fixture
@@ -43,8 +44,21 @@ def model() -> Transformer:
 @pytest.fixture
 def explain(model: Transformer) -> Callable[..., Explanation]:
     """Explains the pair, with other arguments where a test gives them."""
-    usual = {"source_ids": SOURCE_IDS, "target_ids": TARGET_IDS, "piece": name, "text": "a text", "translation": "Text"}
-    return lambda **changed: explain_pass(model, pair(), **{**usual, **changed})
+
+    def explained(**changed) -> Explanation:
+        named = changed.get("name", name)
+        usual = {
+            "kind": "transformer",
+            "text": "a text",
+            "answer": "Text",
+            "source": tokens_of("source", SOURCE_IDS, named),
+            "start": START,
+            "written": TARGET_IDS,
+            "name": named,
+        }
+        return record_writing(model, pair(), **{**usual, **changed})
+
+    return explained
 
 
 @pytest.fixture

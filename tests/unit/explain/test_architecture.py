@@ -129,6 +129,12 @@ def test_the_tree_in_lines() -> None:
     assert all("│" not in line for line in architecture_view(found, depth=1))
 
 
+def test_settings_of_experts_are_told_only_where_there_are_experts() -> None:
+    plain, mixed = (show("llama:tiny", assignments=[f"experts={n}"]) for n in (0, 4))
+    assert "experts" not in next(architecture_view(plain))
+    assert "experts 4, experts_per_token 2" in next(architecture_view(mixed))
+
+
 def test_numbers_in_short() -> None:
     assert [short(n) for n in (7, 999, 1_000, 123_456, 1_234_567, 27 * 10**9)] == [
         "7 ",

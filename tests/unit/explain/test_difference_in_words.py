@@ -26,7 +26,7 @@ def test_what_may_be_chance_is_called_so_with_what_would_have_shown() -> None:
     found = Difference("chrF", 50.0, 50.2, 0.48, -0.4, 0.8, 1300)
     assert difference_sentence(found, "a", "b") == (
         "No difference in chrF between a and b can be shown with 1,300 sentences: 50.0 and 50.2, p = 0.48; 95% "
-        "interval of the difference -0.4 to 0.8. Only some 0.6 or more would show here."
+        "interval of the difference -0.4 to 0.8. Only about 0.6 or more would show here."
     )
 
 

@@ -1,81 +1,34 @@
-"""What an explanation says is what the model computes."""
+"""What an explanation offers: attention by name, layer and head, plain data, and a short repr."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+import math
 
 import pytest
 import torch
 
 from glassformer.errors import ModelError
-from glassformer.explain.hearing import attentions, heard_pass
-from glassformer.explain.trace import Explanation
-from glassformer.models.transformer import Transformer
+from glassformer.explain.explanation import Attention, Explanation, Tokens
 
-Explain = Callable[..., Explanation]
+TEXT = Tokens("text", tuple("abcde"), (3, 4, 5, 6, 7))
 
 
 def test_shapes_and_names(explanation: Explanation) -> None:
     assert explanation.encoder_attention.shape == (3, 2, 5, 5)
     assert explanation.decoder_attention.shape == (3, 2, 7, 7)
     assert explanation.cross_attention.shape == (3, 2, 7, 5)
-    assert explanation.source == ("s5", "s11", "s7", "s3", "</s>")
-    assert explanation.target[-1] == "</s>"
+    assert explanation.source == ("p5", "p11", "p7", "p3", "</s>")
+    assert explanation.target == ("p13", "p4", "p9", "p17", "p6", "p8", "</s>")
+    assert explanation.tokens["decoder"].pieces == ("<s>", *explanation.target[:-1]), "what the decoder reads"
     assert explanation.values["logits"].shape == (1, 7, 19)
     assert explanation.values["encoder.blocks.1.self_attention.core.scaled"].shape == (1, 2, 5, 5)
 
 
-def test_every_row_of_attention_sums_to_one(explanation: Explanation) -> None:
-    for patterns in (explanation.encoder_attention, explanation.decoder_attention, explanation.cross_attention):
-        torch.testing.assert_close(patterns.sum(-1), torch.ones(patterns.shape[:-1]))
-    assert explanation.decoder_attention.triu(1).abs().max() == 0
-
-
-def test_steps_and_score_are_those_of_step_by_step_decoding(explanation: Explanation, model: Transformer) -> None:
-    """The single pass stands for decoding: walk the cached steps and compare."""
-    batch = pair_of(explanation)
-    model.eval()
-    with torch.no_grad():
-        state, last, score = model.start(batch), torch.tensor([1]), 0.0
-        for t, chosen in enumerate(explanation.target_ids):
-            logits, state, attention = model.step(last, state, want_attention=True)
-            probabilities = logits[0].softmax(-1)
-            assert explanation.steps[t].probability == pytest.approx(float(probabilities[chosen]), abs=1e-5)
-            assert explanation.steps[t].top[0][1] == pytest.approx(float(probabilities.max()), abs=1e-5)
-            assert attention is not None
-            torch.testing.assert_close(explanation.cross_attention[:, :, t], attention[0], atol=1e-5, rtol=0)
-            score += float(probabilities[chosen].log())
-            last = torch.tensor([chosen])
-    assert explanation.score == pytest.approx(score, abs=1e-4)
-
-
-def pair_of(explanation: Explanation) -> Any:
-    class Source:
-        source = torch.tensor([explanation.source_ids])
-        source_lengths = torch.tensor([len(explanation.source_ids)])
-        target_in = torch.tensor([(1, *explanation.target_ids[:-1])])
-
-    return Source()
-
-
-def test_listening_changes_neither_the_mode_nor_the_values(explanation: Explanation, model: Transformer) -> None:
-    model.train()
-    logits, values = heard_pass(model, pair_of(explanation))
-    assert model.training
-    model.eval()
-    with torch.no_grad():
-        torch.testing.assert_close(model(pair_of(explanation)), logits, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(values["logits"], logits)
-
-
-def test_top_candidates_fall_and_are_as_many_as_asked(explain: Explain) -> None:
-    for step in explain(top=3).steps:
-        probabilities = [p for _, p in step.top]
-        assert len(probabilities) == 3
-        assert probabilities == sorted(probabilities, reverse=True)
-    assert len(explain(top=1000).steps[0].top) == 19
+def test_rows_of_cross_attention_are_what_was_written(explanation: Explanation) -> None:
+    cross, decoder = explanation.attention("cross"), explanation.attention("decoder")
+    assert (cross.queries.pieces, cross.keys.pieces) == (explanation.target, explanation.source)
+    assert decoder.queries.pieces == decoder.keys.pieces == explanation.tokens["decoder"].pieces
 
 
 def test_alignment_takes_one_head_or_a_mean(explanation: Explanation) -> None:
@@ -84,28 +37,61 @@ def test_alignment_takes_one_head_or_a_mean(explanation: Explanation) -> None:
     torch.testing.assert_close(explanation.alignment(1), cross[1].mean(0))
     torch.testing.assert_close(explanation.alignment(head=1), cross[:, 1].mean(0))
     torch.testing.assert_close(explanation.alignment(), cross.mean((0, 1)))
-    with pytest.raises(ModelError, match="no layer 4: this model has 3"):
+    with pytest.raises(ModelError, match="no layer 4: the cross-attention has 3"):
         explanation.alignment(3)
-    with pytest.raises(ModelError, match="no head 3: this model has 2"):
-        explanation.alignment(0, 2)
+    with pytest.raises(ModelError, match="no head 3: the self-attention of the encoder has 2"):
+        explanation.attention("encoder").pattern(0, 2)
+
+
+def test_an_attention_is_chosen_by_name(explanation: Explanation) -> None:
+    assert explanation.attention().name == "cross"
+    assert [one.name for one in explanation.attentions] == ["encoder", "decoder", "cross"]
+    with pytest.raises(ModelError, match=r"no attention .self. in this model\. It has: encoder, decoder, cross\."):
+        explanation.attention("self")
 
 
 def test_as_json(explanation: Explanation) -> None:
     data = json.loads(json.dumps(explanation.to_dict(), allow_nan=False))
-    assert data["source"][1] == {"piece": "s11", "id": 11}
+    assert data["kind"] == "transformer"
+    assert (data["text"], data["answer"], data["translation"]) == ("a text", "Text", "Text")
+    assert data["source"][1] == data["tokens"]["encoder"]["tokens"][1] == {"piece": "p11", "id": 11}
+    assert data["target"][0] == {"piece": "p13", "id": 13}
     assert data["values"]["logits"] == [1, 7, 19]
+    assert data["steps"] == data["predictions"]
     assert len(data["steps"]) == 7
-    flat = [w for layer in data["cross_attention"] for head in layer for row in head for w in row]
+    assert set(data["steps"][0]) == {"at", "chosen", "id", "probability", "log_probability", "top"}
+    assert set(data["steps"][0]["top"][0]) == {"piece", "id", "probability"}
+    assert len(data["blocks"]) == 3 * 2 + 3 * 3
+    assert len(data["inputs"]["decoder"]["sum"]) == 7
+    assert set(data["attention"]) == {"encoder", "decoder", "cross"}
+    flat = [w for layer in data["attention"]["cross"] for head in layer for row in head for w in row]
     assert all(w == round(w, 4) for w in flat)
     assert len(flat) == 3 * 2 * 7 * 5
 
 
-def test_a_batch_that_is_not_the_pair_is_refused(explain: Explain) -> None:
-    with pytest.raises(ModelError, match="4 source and 7 target ids"):
-        explain(source_ids=(5, 11, 7, 2))
+def one_stack() -> Explanation:
+    attention = Attention("self", TEXT, TEXT, torch.eye(5).expand(3, 2, 5, 5))
+    return Explanation("gpt", "a text", "", {"": TEXT}, None, (attention,), (), (), "", None, {})
 
 
-def test_layers_stand_in_the_order_of_their_numbers() -> None:
-    values = {f"encoder.blocks.{i}.self_attention.core.pattern": torch.full((1, 1, 2, 2), float(i)) for i in (10, 9, 2)}
-    assert attentions(values)["encoder", "self"][:, 0, 0, 0].tolist() == [2, 9, 10]
-    assert attentions({}) == {}
+def test_a_model_with_one_stack_has_no_steps_source_or_target() -> None:
+    found = one_stack()
+    assert found.attention().name == "self"
+    assert found.steps == ()
+    assert not {"steps", "source", "target", "translation"} & set(found.to_dict())
+    for what in ("source", "source_ids", "target", "target_ids"):
+        with pytest.raises(ModelError, match="A gpt model has no source and target"):
+            getattr(found, what)
+
+
+def test_probabilities_too_small_for_a_float_still_add_up(explanation: Explanation) -> None:
+    assert explanation.score == pytest.approx(sum(step.log_probability for step in explanation.steps))
+    step = explanation.steps[0]
+    assert step.probability == pytest.approx(math.exp(step.log_probability))
+
+
+def test_repr_is_one_line(explanation: Explanation) -> None:
+    assert repr(explanation).startswith(
+        "<Explanation of 'a text' -> 'Text' by a transformer model: 5 source tokens, 7 target tokens, "
+    )
+    assert repr(one_stack()).startswith("<Explanation of 'a text' by a gpt model: 5 text tokens, ")

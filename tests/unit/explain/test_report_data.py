@@ -8,9 +8,12 @@ import re
 import pytest
 
 from glassformer.evaluate.score import Score
+from glassformer.evaluate.translation import BLEU
+from glassformer.explain.charts import shown_metrics
+from glassformer.explain.explanation import Explanation
 from glassformer.explain.page import decimals, embedded, page_data, render_report, significant, thinned
 from glassformer.explain.report import Report, Sample, shown_sentence
-from glassformer.explain.trace import Explanation
+from glassformer.explain.verdict import score_sentence
 
 NAN, INF = float("nan"), float("inf")
 
@@ -23,7 +26,8 @@ def data_of(page: str) -> dict[str, object]:
 
 
 def test_absent_parts_are_left_out() -> None:
-    assert data_of(render_report(Report(title="Just started"))) == {"title": "Just started"}
+    words = {"held": "examples", "predictions": "predictions"}
+    assert data_of(render_report(Report(title="Just started"))) == {"title": "Just started", **words}
 
 
 def test_numbers_are_rounded_and_gaps_stay_gaps() -> None:
@@ -31,7 +35,7 @@ def test_numbers_are_rounded_and_gaps_stay_gaps() -> None:
         {"step": 123456, "train_loss": 1.23456789, "valid_loss": NAN, "lr": INF, "unknown": 3.0, "valid_bleu": None}
     ]
     data = page_data(Report(title="t", curves=curves, scores=[Score("BLEU", NAN, 1.0, INF)]))
-    assert data["curves"] == [{"step": 123456, "train_loss": 1.235}]
+    assert data["curves"] == [{"step": 123456, "train_loss": 1.23456789}]
     assert data["scores"][0]["value"] is None
     assert data["scores"][0]["high"] is None
 
@@ -85,3 +89,23 @@ def test_an_explanation_becomes_plain_data(explanation: Explanation) -> None:
     )
     assert sum(sentence["encoder_attention"][0][1][2]) == pytest.approx(1, abs=1e-3)
     assert len(sentence["steps"][0]["top"]) == 5
+
+
+def test_numbers_that_are_read_are_rounded_only_where_they_are_shown() -> None:
+    """40.247 once was 40.2 in the sentence and 40.3 in its card, by way of 40.25 in the data."""
+    score = Score("BLEU", 40.247, 39.047, 41.447, sentences=1000, decoding="beam 5")
+    data = page_data(
+        Report(
+            title="t",
+            scores=[score],
+            curves=[{"step": 1, "valid_bleu": 40.247}],
+            metrics=shown_metrics([BLEU]),
+            positions=[[0.123456]],
+        )
+    )
+    assert (data["scores"][0]["value"], data["scores"][0]["low"]) == (40.247, 39.047)
+    assert data["curves"][0]["valid_bleu"] == 40.247
+    assert data["positions"] == [[0.1235]]  # drawn, not read
+    assert score_sentence(score, BLEU, "unseen sentences") == (
+        "BLEU 40.2, 95% interval 39.0 to 41.4 on 1,000 unseen sentences (beam 5): good translations, with slips."
+    )

@@ -1,4 +1,4 @@
-"""Checkpoints of others: whole and in shards; what is wrong with one is told."""
+"""Checkpoints of others: whole and in shards; errors say what is wrong."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_shard_that_is_missing(tmp_path: Path) -> None:
 def test_a_tensor_in_two_shards(tmp_path: Path) -> None:
     sharded(tmp_path)
     save_file({"a": TENSORS["a"], "c": TENSORS["c"], "d": TENSORS["d"]}, tmp_path / "model-00003-of-00003.safetensors")
-    with pytest.raises(ImportingError, match=r"a stands in model-00001-of-00003.safetensors and in model-00003"):
+    with pytest.raises(ImportingError, match=r"a is both in model-00001-of-00003.safetensors and in model-00003"):
         open_checkpoint(tmp_path)
 
 
@@ -116,7 +116,7 @@ def test_a_pointer_instead_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "consolidated.00.pth"])
-def test_a_pickle_is_refused_and_the_way_told(tmp_path: Path, name: str) -> None:
+def test_a_pickle_is_refused_with_advice(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(ImportingError, match=r"only as a pickle .* AutoModel.from_pretrained.*save_pretrained"):
         open_checkpoint(tmp_path)

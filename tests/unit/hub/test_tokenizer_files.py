@@ -13,8 +13,8 @@ from torch import nn
 
 from glassformer.errors import ImportingError, TokenizerError
 from glassformer.hub.huggingface.marks import read_marks
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.hub.huggingface.tokenizers import read_tokenizers, tokenizer_files
+from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, frame_of
 from marian_files import marian_tokenizer_files
@@ -57,7 +57,7 @@ def check(folder: Path, theirs: Any, *, model_type: str, texts: list[str] = TEXT
 def written(tokenizer: Tokenizer, marks: SpecialIds, folder: Path, model_type: str) -> Any:
     """Our files, read by `transformers`."""
     folder.mkdir()
-    for name, content in tokenizer_files(Pretrained("gpt", nn.Identity(), tokenizer, marks)).items():
+    for name, content in tokenizer_files(Bundle("gpt", nn.Identity(), tokenizer, marks)).items():
         (folder / name).write_bytes(content)
     write(folder, config__json={"model_type": model_type})
     return transformers.AutoTokenizer.from_pretrained(folder)
@@ -228,7 +228,7 @@ def test_added_tokens_go_on_with_the_numbers(tmp_path: Path) -> None:
         read_tokenizers(tmp_path, {"model_type": "bert"})
 
 
-def test_what_is_wrong_is_told(tmp_path: Path) -> None:
+def test_errors_say_what_is_wrong(tmp_path: Path) -> None:
     assert read_tokenizers(tmp_path, {"model_type": "vit"}) == (None, None)
     write(tmp_path, vocab__txt="[PAD]\n[UNK]\nthe")
     with pytest.raises(ImportingError, match=r"has no \[CLS\]"):

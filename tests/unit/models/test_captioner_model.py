@@ -11,8 +11,8 @@ from torch import Tensor
 
 from glassformer.config import validate
 from glassformer.errors import ModelError, SettingsError
-from glassformer.models import decoding_state
 from glassformer.models.captioner import SIZES, Captioner, CaptionerConfig
+from glassformer.models.decoding import state as decoding_state
 from glassformer.nn.taps import Tap, listen
 
 V = 19
@@ -57,7 +57,7 @@ def test_step_by_step_equals_all_at_once(settings: dict) -> None:
 @pytest.mark.usefixtures("double")
 @torch.no_grad()
 def test_hypotheses_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding_state, "WORTH_CLEARING", 12)
+    monkeypatch.setattr(decoding_state, "COMPACT_ABOVE", 12)
     model, batch = make_model(), make_batch()
     random = np.random.default_rng(5)
     said, owners, state = [[1] for _ in range(3)], [0, 1, 2], model.start(batch)

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from glassformer.config import validate
-from glassformer.decode import Best, Sample, Task, search
-from glassformer.decode.rules import NoRepeat
+from glassformer.decode import Best, Sample, Search, search
+from glassformer.decode.rules import NoRepeatNgram
 from glassformer.errors import ModelError, SettingsError
-from glassformer.models import decoding_state, gpt, llama
-from glassformer.models.decoder_only import DecoderOnly
+from glassformer.models import gpt, llama
+from glassformer.models.decoding import state as decoding_state
+from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.registry import build, values_of
 from glassformer.nn.taps import Tap, listen
 
@@ -107,7 +108,7 @@ def test_a_prompt_goes_on_alone_as_it_does_among_others(make: Callable[[], Decod
 def test_hypotheses_can_be_reordered_dropped_and_repeated(
     make: Callable[[], DecoderOnly], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decoding_state, "WORTH_CLEARING", 8)  # slots are given up on the way
+    monkeypatch.setattr(decoding_state, "COMPACT_ABOVE", 8)  # slots are given up on the way
     model, prompts = make(), random_rows(5, 1, 3)
     state, said = model.start(padded(prompts)), [prompts[0], prompts[1], prompts[2]]
     owners = np.array([0, 1, 2])
@@ -120,20 +121,20 @@ def test_hypotheses_can_be_reordered_dropped_and_repeated(
         state = model.select(state, torch.from_numpy(order))
 
 
-def task(model: DecoderOnly, prompts: list[list[int]], chooser: Any, **more: Any) -> Task:
+def task(model: DecoderOnly, prompts: list[list[int]], chooser: Any, **more: Any) -> Search:
     last = np.array([row[-1] for row in prompts])
     limits = np.full(len(prompts), 13)
     cpu = torch.device("cpu")
-    return Task(model, padded(prompts), limits, bos=last, eos=EOS, device=cpu, chooser=chooser, **more)
+    return Search(model, padded(prompts), limits, bos=last, eos=EOS, device=cpu, chooser=chooser, **more)
 
 
 @everyone
 def test_search_gives_each_prompt_what_it_gets_alone(make: Callable[[], DecoderOnly]) -> None:
     model, prompts = make(), random_rows(7, 1, 4, 2)
     for beam in (1, 3):
-        together = search(task(model, prompts, Best(beam), n_best=beam, rules=[NoRepeat(2)]))
+        together = search(task(model, prompts, Best(beam), n_best=beam, rules=[NoRepeatNgram(2)]))
         for prompt, found in zip(prompts, together, strict=True):
-            alone = search(task(model, [prompt], Best(beam), n_best=beam, rules=[NoRepeat(2)]))[0]
+            alone = search(task(model, [prompt], Best(beam), n_best=beam, rules=[NoRepeatNgram(2)]))[0]
             assert [one.ids for one in found] == [one.ids for one in alone]
             np.testing.assert_allclose([h.score for h in found], [h.score for h in alone], atol=1e-5)
 
@@ -150,7 +151,7 @@ def test_samples_of_a_prompt_do_not_depend_on_its_neighbours() -> None:
 def test_nothing_is_said_where_nothing_may_be(make: Callable[[], DecoderOnly]) -> None:
     prompts = random_rows(3, 1)
     asked = task(make(), prompts, Best(1))
-    none = search(Task(**{**vars(asked), "limits": np.array([0, 2])}))
+    none = search(Search(**{**vars(asked), "limits": np.array([0, 2])}))
     assert none[0][0].ids == ()
     assert len(none[1][0].log_probs) in (1, 2)
 
@@ -257,7 +258,7 @@ def test_every_named_size_can_be_asked_for() -> None:
 def test_a_config_that_was_written_is_read_as_it_was() -> None:
     for given in ({"h": 4, "kv_heads": None}, {"rope_scaling": {"kind": "linear", "factor": 2.0}}, {"window": 3}):
         model = llama.Llama(llama.LlamaConfig(vocabulary=V, d=16, **given))
-        again = build("llama", values_of("llama", model)).config
+        again = build("llama", values_of(model)).config
         assert again == model.config
         assert model.blocks[0].attention.kv_heads == again.kv_heads
 
@@ -281,5 +282,5 @@ def test_a_text_that_has_ended_needs_no_more_positions() -> None:
     model, rows = make_gpt().double(), random_rows(60, *[2] * 15)
     limits = np.array([2] + 15 * [20])
     firsts = np.array([row[-1] for row in rows])
-    found = search(Task(model, padded(rows), limits, firsts, -1, torch.device("cpu"), Best(1)))
+    found = search(Search(model, padded(rows), limits, firsts, -1, torch.device("cpu"), Best(1)))
     assert [len(options[0].ids) for options in found] == limits.tolist()

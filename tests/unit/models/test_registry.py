@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -10,7 +11,17 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from glassformer.config import Settings, validate
 from glassformer.errors import SettingsError
-from glassformer.models.registry import build, build_undrawn, config_class, model_class, sizes, spelled_out, values_of
+from glassformer.models.registry import (
+    MODELS,
+    build,
+    build_without_init,
+    config_class,
+    model_class,
+    sizes,
+    spelled_out,
+    values_of,
+    with_new_head,
+)
 from glassformer.models.sizes import filled
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig
 
@@ -51,7 +62,7 @@ def test_a_model_is_made_again_from_its_values() -> None:
     values = {"N": 1, "N_decoder": 2, "d": 6, "h": 2, "d_ff": 5, "tied": "output"}
     first = build("transformer", {**values, "source_vocabulary": 11, "target_vocabulary": 13})
     assert isinstance(first, Transformer)
-    again = build("transformer", values_of("transformer", first))
+    again = build("transformer", values_of(first))
     assert {name: p.shape for name, p in first.named_parameters()} == {
         name: p.shape for name, p in again.named_parameters()
     }
@@ -67,7 +78,7 @@ def test_what_has_no_size_has_nothing_filled_in() -> None:
     values = {"N": 1, "d": 6, "h": 2, "d_ff": 5, "source_vocabulary": 11, "target_vocabulary": 11}
     with pytest.raises(SettingsError, match="dropout"):
         build("transformer", {**values, "dropout": None})
-    assert "size" not in values_of("transformer", build("transformer", values))
+    assert "size" not in values_of(build("transformer", values))
 
 
 class Inner(Settings):
@@ -87,10 +98,72 @@ def test_sections_are_spelled_out_too() -> None:
 def test_what_is_to_be_filled_in_is_not_drawn() -> None:
     values = {"N": 1, "d": 6, "h": 2, "d_ff": 5, "source_vocabulary": 11, "target_vocabulary": 11}
     before = torch.get_rng_state()
-    model = build_undrawn("transformer", values)
+    model = build_without_init("transformer", values)
     assert torch.equal(torch.get_rng_state(), before)
     drawn = build("transformer", values)
     assert not torch.equal(torch.get_rng_state(), before)
     assert [p.shape for p in model.parameters()] == [p.shape for p in drawn.parameters()]
     positions = [one.encoder.inputs.positions.table for one in (model, drawn)]
     assert torch.equal(*positions), "what is computed is computed"
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_each_config_says_its_kind(kind: str) -> None:
+    assert config_class(kind).model_fields["kind"].default == kind
+    assert next(iter(config_class(kind).model_fields)) == "kind"
+
+
+def test_a_model_is_built_again_from_its_values_and_not_as_another_kind() -> None:
+    values = values_of(build("gpt", {"size": "nano", "vocabulary": 11}))
+    assert values["kind"] == "gpt"
+    assert values_of(build("gpt", values)) == values
+    with pytest.raises(SettingsError, match="kind: input should be 'llama'"):
+        build("llama", values)
+
+
+# New heads
+
+
+HEADED = {
+    "bert": ({"N": 2, "d": 12, "h": 2, "d_ff": 7, "vocabulary": 23, "pooler": False, "head": "words"}, True),
+    "roformer": ({"N": 2, "d": 12, "h": 2, "d_ff": 7, "vocabulary": 23, "max_length": 9, "head": "words"}, True),
+    "vit": ({"size": "nano", "N": 2, "classes": 5}, False),
+}
+
+
+@pytest.mark.parametrize(("kind", "values", "pooled"), [(kind, *rest) for kind, rest in HEADED.items()], ids=HEADED)
+def test_a_new_head_on_the_same_body(kind: str, values: dict, pooled: bool) -> None:
+    """As for fine-tuning: a folder without such a head, or with one for other classes."""
+    old = build(kind, values)
+    changed = {"classes": 3} if kind == "vit" else {"classes": 3, "head": "sentence"}
+    made, new = with_new_head(old, **changed)
+    expected = ["head.linear.weight", "head.linear.bias"]
+    assert sorted(new) == sorted(expected + (["pooler.linear.weight", "pooler.linear.bias"] if pooled else []))
+    before = old.state_dict()
+    for name, weight in made.state_dict().items():
+        assert (name in new) or torch.equal(weight, before[name])
+    ids = torch.randint(0, 23, (2, 5))
+    batch = SimpleNamespace(ids=ids, lengths=torch.tensor([5, 3]), segments=None, images=torch.randn(2, 1, 28, 28))
+    logits = made(batch)
+    assert logits.shape == (2, 3)
+    logits.square().sum().backward()
+    assert made.head.linear.weight.grad.any()
+
+
+def test_a_new_head_for_as_many_classes_is_new_too() -> None:
+    values, _ = HEADED["bert"]
+    old = build("bert", {**values, "pooler": True, "head": "sentence", "classes": 4})
+    made, new = with_new_head(old, head="sentence", classes=4)
+    assert new == ["head.linear.weight", "head.linear.bias"]
+    assert not torch.equal(made.head.linear.weight, old.head.linear.weight)
+    assert torch.equal(made.pooler.linear.weight, old.pooler.linear.weight)
+
+
+def test_a_new_head_of_words_shares_the_bodys_embedding() -> None:
+    values, _ = HEADED["bert"]
+    old = build("bert", {**values, "head": "none"}).double()
+    made, new = with_new_head(old, head="words")
+    assert "head.vocabulary.weight" not in new
+    assert made.head.vocabulary.weight is made.inputs.embedding.weight
+    assert torch.equal(made.head.vocabulary.weight, old.inputs.embedding.weight)
+    assert made.head.linear.weight.dtype == torch.float64

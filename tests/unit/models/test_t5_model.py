@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from glassformer.config import validate
-from glassformer.decode import Best, Task, search
+from glassformer.decode import Best, Search, search
 from glassformer.errors import SettingsError
-from glassformer.models import decoding_state
+from glassformer.models.decoding import state as decoding_state
 from glassformer.models.t5 import SIZES, T5, T5Config
 from glassformer.nn.taps import Tap, listen
 
@@ -64,7 +64,7 @@ def test_step_by_step_equals_all_at_once(settings: dict) -> None:
 @torch.no_grad()
 def test_hypotheses_side_by_side_keep_their_distances(clearing: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reordered, repeated and dropped at random; slots that nobody needs are given up on the way, or not."""
-    monkeypatch.setattr(decoding_state, "WORTH_CLEARING", clearing)
+    monkeypatch.setattr(decoding_state, "COMPACT_ABOVE", clearing)
     model, batch = make_model(), make_batch()
     random = np.random.default_rng(5)
     said, owners, state = [[PAD] for _ in range(3)], [0, 1, 2], model.start(batch)
@@ -86,7 +86,7 @@ def test_hypotheses_side_by_side_keep_their_distances(clearing: int, monkeypatch
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_beam_knows_how_likely_its_sentences_are(beam: int) -> None:
     model, batch = make_model(), make_batch()
-    task = Task(model, batch, np.full(3, 17), bos=PAD, eos=EOS, device=torch.device("cpu"), chooser=Best(beam))
+    task = Search(model, batch, np.full(3, 17), bos=PAD, eos=EOS, device=torch.device("cpu"), chooser=Best(beam))
     for row, options in enumerate(search(task)):
         said = [PAD, *options[0].ids]
         own = Batch(batch.source[[row]], batch.source_lengths[[row]], torch.tensor([said]))

@@ -10,14 +10,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.models.decoder_only import DecoderOnly
-from glassformer.models.decoding_state import DecodingState
+from glassformer.models.decoding.decoder_only import DecoderOnly
+from glassformer.models.decoding.state import DecodingState
 from glassformer.models.gpt import Gpt, GptConfig
 from glassformer.models.llama import Llama, LlamaConfig
-from glassformer.nn import native
+from glassformer.nn.native import compiler
 from glassformer.nn.taps import listen
 
-pytestmark = pytest.mark.skipif(native.kernels() is None, reason="there is no C compiler with OpenMP here")
+pytestmark = pytest.mark.skipif(compiler.kernels() is None, reason="there is no C compiler here")
 
 SHAPE = {"vocabulary": 41, "N": 2, "d": 24, "d_ff": 37}
 MODELS = {

@@ -64,7 +64,7 @@ def test_twins_share_until_they_part() -> None:
     """The one that goes on first stays in its place; the other takes a copy, and neither sees the other's."""
     cache, ((k, v), (next_k, next_v), (other_k, other_v)) = KVCache(), pieces(7, 1, 2)
     cache.append(k, v)
-    twin = cache.twin()
+    twin = cache.share()
     assert twin.store is cache.store
     first = cache.append(next_k, next_v)
     second = twin.append(other_k, other_v)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from glassformer.nn.products import FEW, forget, product, product_by_rows
+from glassformer.nn.native.products import FEW, forget, product, product_by_rows
 
 
 @pytest.mark.parametrize("gradients", [False, True])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,17 +12,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from glassformer.nn import native
 from glassformer.nn.attention import attend
 from glassformer.nn.feed_forward import ACTIVATIONS
+from glassformer.nn.native import compiler
+from glassformer.nn.native.tape import Panels, Tape, ThreadTimings, best_of
 from glassformer.nn.norms import LayerNorm
-from glassformer.nn.tape import Op, Panels, Tape, best_of, grown, looking, placed, telling_best
 
-needs_kernels = pytest.mark.skipif(native.kernels() is None, reason="there is no C compiler with OpenMP here")
+needs_kernels = pytest.mark.skipif(compiler.kernels() is None, reason="there is no C compiler here")
 
 
 def product(layer: nn.Linear, x: Tensor, *, panels: Panels | None = None, **options: object) -> Tensor:
-    tape = Tape(max(1, len(x)), room=1, panels=panels)
+    tape = Tape(max(1, len(x)), capacity=1, panels=panels)
     to = tape.buffer(layer.out_features)
     tape.product(layer, x, to=to, **options)  # type: ignore[arg-type]
     tape.run(len(x))
@@ -61,7 +60,7 @@ def test_a_row_has_the_same_bits_in_any_company() -> None:
 
 @needs_kernels
 def test_a_tape_holds_what_it_reads_and_writes() -> None:
-    tape, layer = Tape(2, room=1), nn.Linear(3, 5)
+    tape, layer = Tape(2, capacity=1), nn.Linear(3, 5)
     given = [torch.zeros(2, 3), torch.zeros(2, 5), torch.zeros(2, 5), torch.zeros(2, 5)]
     tape.product(layer, given[0], to=given[1], times=given[2], plus=given[3])
     assert {one.data_ptr() for one in given} <= {one.data_ptr() for one in tape.held}
@@ -99,7 +98,7 @@ def test_a_norm_also_in_its_own_place(width: int, bias: bool) -> None:
     with torch.no_grad():
         norm.gain.normal_()
     expected = norm(x)
-    tape = Tape(9, room=1)
+    tape = Tape(9, capacity=1)
     tape.norm(norm, x, to=x)
     tape.run(9)
     torch.testing.assert_close(x, expected, rtol=1e-5, atol=1e-5)
@@ -108,13 +107,13 @@ def test_a_norm_also_in_its_own_place(width: int, bias: bool) -> None:
 @needs_kernels
 def test_embeddings_have_the_positions_of_their_sentence() -> None:
     table, positions, ids = torch.randn(20, 6), torch.randn(3, 6), torch.tensor([[1, 2, 3], [19, 0, 1]])
-    tape = Tape(6, room=1)
+    tape = Tape(6, capacity=1)
     to = tape.buffer(6)
     op = tape.embed(table, to=to, scale=2.5)
-    placed(op, ids, positions, together=3)
+    op.set_ids(ids, positions, together=3)
     tape.run(6)
     torch.testing.assert_close(to.view(2, 3, 6), 2.5 * table[ids] + positions)
-    placed(op, ids, None, together=3)
+    op.set_ids(ids, None, together=3)
     tape.run(6)
     torch.testing.assert_close(to.view(2, 3, 6), 2.5 * table[ids])
 
@@ -131,11 +130,13 @@ def test_attention(heads: int, slots: int, head_width: int, masked: bool) -> Non
     if masked:
         mask = torch.where(torch.rand(mask.shape) < 0.5, float("-inf"), torch.randn(mask.shape))
         mask[:, :, -1] = 0
-    tape = Tape(sentences * together, room=1)
+    tape = Tape(sentences * together, capacity=1)
     to = tape.buffer(heads * head_width)
     op = tape.attend(q, to=to, groups=2, head_width=head_width, scale=None)
     owners = np.repeat(np.arange(sentences), together)
-    looking(op, keys, values, slots=slots, owners=owners.ctypes.data, row_mask=mask.flatten(0, 1) if masked else None)
+    op.set_keys_values(
+        keys, values, slots=slots, owners=owners.ctypes.data, row_mask=mask.flatten(0, 1) if masked else None
+    )
     tape.run(sentences * together)
     many = [x[:, :, :slots].repeat_interleave(heads // 2, dim=1).double() for x in (keys, values)]
     in_heads = q.view(sentences, together, heads, head_width).transpose(1, 2).double()
@@ -147,10 +148,10 @@ def test_attention(heads: int, slots: int, head_width: int, masked: bool) -> Non
 def test_a_mask_may_be_each_sentences() -> None:
     q, keys, values = torch.randn(3, 4), torch.randn(2, 1, 5, 4), torch.randn(2, 1, 5, 4)
     mask, owners = torch.tensor([[0, 0, 0, float("-inf"), 0], [0, float("-inf"), -1, 0, 0]]), np.array([0, 1, 1])
-    tape = Tape(3, room=1)
+    tape = Tape(3, capacity=1)
     to = tape.buffer(4)
     op = tape.attend(q, to=to, groups=1, head_width=4, scale=0.7)
-    looking(op, keys, values, slots=5, owners=owners.ctypes.data, mask=mask)
+    op.set_keys_values(keys, values, slots=5, owners=owners.ctypes.data, mask=mask)
     tape.run(3)
     for row, owner in enumerate(owners):
         pattern = (0.7 * keys[owner, 0] @ q[row] + mask[owner]).softmax(dim=0)
@@ -161,16 +162,10 @@ def test_a_mask_may_be_each_sentences() -> None:
 def test_new_keys_and_values_go_to_their_slots() -> None:
     given = torch.randn(6, 2 * 2 * 5)  # 2 sentences, 3 hypotheses of each; 2 heads of width 5
     keys, values = torch.zeros(2, 2, 2, 9, 5)
-    tape = Tape(6, room=1)
+    tape = Tape(6, capacity=1)
     owners, places = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
-    grown(
-        tape.append(given, groups=2, head_width=5),
-        keys,
-        values,
-        first_slot=4,
-        owners=owners.ctypes.data,
-        places=places.ctypes.data,
-    )
+    op = tape.append(given, groups=2, head_width=5)
+    op.set_cache(keys, values, first_slot=4, owners=owners.ctypes.data, places=places.ctypes.data)
     tape.run(6)
     new_keys, new_values = given.view(2, 3, 2, 2, 5).permute(2, 0, 3, 1, 4)  # (B, G, k, E)
     assert torch.equal(keys[:, :, 4:7], new_keys)
@@ -218,11 +213,11 @@ def test_what_is_not_a_number_stays_so() -> None:
 
 @needs_kernels
 def test_ids_that_are_not_in_the_table_are_refused() -> None:
-    tape = Tape(1, room=1)
+    tape = Tape(1, capacity=1)
     op = tape.embed(torch.randn(20, 6), to=tape.buffer(6), scale=1.0)
     for wrong in (20, -1, 10**9):
         ids = torch.tensor([wrong])
-        placed(op, ids, None, together=1)
+        op.set_ids(ids, None, together=1)
         with pytest.raises(IndexError, match="not in the vocabulary"):
             tape.run(1)
 
@@ -233,77 +228,15 @@ def test_half_precision_is_left_to_torch() -> None:
     assert best_of(torch.zeros(3, 2).t(), 1) is None
 
 
-def test_where_there_is_a_compiler_they_compile(tmp_path: Path) -> None:
-    compiler = shutil.which("cc")
-    small = tmp_path / "small.c"
-    small.write_text("#include <omp.h>\nint main(void) { return omp_get_thread_num(); }\n")
-    if compiler is None or subprocess.run([compiler, "-fopenmp", small, "-o", tmp_path / "small"]).returncode:
-        pytest.skip("there is no C compiler with OpenMP here")
-    strict = [compiler, *native.OPTIONS, "-Wall", "-Wextra", "-Wno-psabi", "-Werror"]
-    library = native.opened(native.compiled(strict, tmp_path / "kernels.so"))
-    assert library.panel_width() % 16 == 0
-    assert library.op_size() == ctypes.sizeof(Op)
-
-
-@pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
-def test_without_a_compiler_there_are_no_kernels(
-    compiler: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("CC", compiler)
-    assert native.kernels.__wrapped__() is None
-
-
-def test_kernels_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(native.SWITCH, "0")
-    assert native.kernels.__wrapped__() is None
-
-
-@needs_kernels
-def test_they_are_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert native.kernels.__wrapped__() is not None
-    assert sorted(path.suffix for path in (tmp_path / "glassformer").iterdir()) == [".sha256", ".so"]
-    monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: pytest.fail("compiled again"))
-    assert native.kernels.__wrapped__() is not None
-
-
-@needs_kernels
-def test_a_damaged_file_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert native.kernels.__wrapped__() is not None
-    (path,) = (tmp_path / "glassformer").glob("*.so")
-    whole = path.read_bytes()
-    broken = tmp_path / "broken"
-    broken.write_bytes(whole[:3000])
-    broken.replace(path)
-    assert native.kernels.__wrapped__() is not None
-    assert path.read_bytes() == whole
-
-
-@needs_kernels
-@pytest.mark.parametrize("folder", ["/proc/nowhere", "others"])
-def test_without_a_safe_place_each_process_compiles(
-    folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    home = tmp_path / folder  # an absolute path stays as it is
-    if folder == "others":
-        (home / "glassformer").mkdir(parents=True)
-        (home / "glassformer").chmod(0o777)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-    assert native.kernels.__wrapped__() is not None
-    assert not list(tmp_path.rglob("*.so"))
-
-
 @needs_kernels
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("rows", "size", "n"), [(1, 1, 1), (3, 7, 9), (5, 256, 2), (7, 257, 5), (241, 1031, 3)])
 def test_the_best_outputs_of_a_product_without_the_others(rows: int, size: int, n: int, threads: int) -> None:
     layer, x = nn.Linear(11, size), 3 * torch.randn(rows, 11)
-    tape = Tape(rows, room=1)
+    tape = Tape(rows, capacity=1)
     op = tape.product(layer, x, to=torch.empty(0, size))
-    values, places = telling_best(op, rows, n)
-    assert native.kernels().run(ctypes.addressof(tape.ops), 1, rows, threads) == 0  # type: ignore[union-attr]
+    values, places = op.best_outputs(rows, n)
+    assert compiler.kernels().run(ctypes.addressof(tape.ops), 1, rows, threads) == 0  # type: ignore[union-attr]
     expected = layer(x).log_softmax(dim=1).topk(min(n, size), dim=1)
     torch.testing.assert_close(torch.from_numpy(values), expected.values, rtol=1e-5, atol=1e-5)
     assert places.tolist() == expected.indices.tolist()
@@ -312,16 +245,16 @@ def test_the_best_outputs_of_a_product_without_the_others(rows: int, size: int, 
 @needs_kernels
 def test_best_outputs_have_the_same_bits_in_any_company_and_with_any_threads() -> None:
     layer, x = nn.Linear(31, 1500), torch.randn(300, 31)
-    tape = Tape(300, room=1)
+    tape = Tape(300, capacity=1)
     op = tape.product(layer, x, to=torch.empty(0, 1500))
     found = []
     for threads in (1, 2, 3):
-        values, _ = telling_best(op, 300, 4)
-        native.kernels().run(ctypes.addressof(tape.ops), 1, 300, threads)  # type: ignore[union-attr]
+        values, _ = op.best_outputs(300, 4)
+        compiler.kernels().run(ctypes.addressof(tape.ops), 1, 300, threads)  # type: ignore[union-attr]
         found.append(values)
     op.x += 4 * 31 * 250
-    alone, _ = telling_best(op, 1, 4)
-    native.kernels().run(ctypes.addressof(tape.ops), 1, 1, 1)  # type: ignore[union-attr]
+    alone, _ = op.best_outputs(1, 4)
+    compiler.kernels().run(ctypes.addressof(tape.ops), 1, 1, 1)  # type: ignore[union-attr]
     assert (found[0] == found[1]).all()
     assert (found[0] == found[2]).all()
     assert (alone[0] == found[0][250]).all()
@@ -333,8 +266,8 @@ def test_many_outputs_that_cannot_be_or_are_no_numbers(filling: float) -> None:
     layer, x = nn.Linear(5, 1537), torch.randn(3, 5)
     with torch.no_grad():
         layer.bias[1536:] = filling  # a whole portion, and only that
-    tape = Tape(3, room=1)
-    values, _ = telling_best(tape.product(layer, x, to=torch.empty(0, 1537)), 3, 2)
+    tape = Tape(3, capacity=1)
+    values, _ = tape.product(layer, x, to=torch.empty(0, 1537)).best_outputs(3, 2)
     tape.run(3)
     expected = layer(x).log_softmax(dim=1)[:, :1536].topk(2, dim=1).values
     torch.testing.assert_close(torch.from_numpy(values), expected, rtol=1e-5, atol=1e-5, equal_nan=True)
@@ -345,9 +278,9 @@ def test_of_equal_outputs_the_first_are_the_best() -> None:
     layer = nn.Linear(1, 700, bias=False)
     with torch.no_grad():
         layer.weight.zero_()
-    tape = Tape(1, room=1)
+    tape = Tape(1, capacity=1)
     op = tape.product(layer, torch.ones(1, 1), to=torch.empty(0, 700))
-    _, places = telling_best(op, 1, 3)
+    _, places = op.best_outputs(1, 3)
     tape.run(1)
     assert places.tolist() == [[0, 1, 2]]
 
@@ -357,7 +290,7 @@ def test_of_equal_outputs_the_first_are_the_best() -> None:
 
 def together(qkv: Tensor, lengths: list[int], *, heads: int, seen: list[int] | None = None) -> Tensor:
     """Attention of rows (R, 3 * H * E) within sentences of these lengths, of which each may see fewer tokens."""
-    tape, width = Tape(len(qkv), room=1), qkv.size(1) // 3
+    tape, width = Tape(len(qkv), capacity=1), qkv.size(1) // 3
     z = tape.buffer(width)
     op = tape.attend(qkv[:, :width], to=z, groups=heads, head_width=width // heads, scale=None)
     _, keys, values = qkv.unflatten(1, (3, heads, -1)).unbind(1)  # (R, H, E)
@@ -368,8 +301,7 @@ def together(qkv: Tensor, lengths: list[int], *, heads: int, seen: list[int] | N
     for start, count in zip(first.unique().tolist(), seen or lengths, strict=True):
         mask[start, :count] = 0
     owners = first.contiguous()
-    looking(
-        op,
+    op.set_keys_values(
         keys.as_strided(*as_slots),
         values.as_strided(*as_slots),
         slots=max(lengths),
@@ -409,3 +341,48 @@ def test_a_sentence_that_attends_has_the_same_bits_in_any_company(head_width: in
 @needs_kernels
 def test_who_sees_nothing_mixes_nothing() -> None:
     assert together(torch.randn(3, 48), [3], heads=2, seen=[0]).eq(0).all()
+
+
+def test_the_faster_number_of_threads_is_found_and_tried_again() -> None:
+    """By timings that are given: two threads are slower at first, then faster."""
+    timings, chosen = ThreadTimings(), []
+    for i in range(1000):
+        shared = timings.worth_sharing()
+        chosen.append(shared)
+        timings.note((3.0 if i < 500 else 0.5) if shared else 1.0, 1, shared=shared)
+    assert chosen[:4] == [True, False, True, False]
+    assert sum(chosen[4:500]) <= 5
+    assert sum(chosen[620:]) >= 370
+
+
+@needs_kernels
+def test_there_is_always_a_thread_and_never_more_than_cores() -> None:
+    library = compiler.kernels()
+    assert library is not None
+    assert library.threads_now(1) == 1
+    assert 1 <= library.threads_now(1000) <= (os.cpu_count() or 1)
+
+
+@needs_kernels
+def test_callers_at_the_same_time_and_a_forked_process_get_the_same_bits() -> None:
+    layer, x = nn.Linear(64, 3000), torch.randn(40, 64)
+
+    def bits(threads: int) -> bytes:
+        tape = Tape(40, capacity=1)
+        to = tape.buffer(3000)
+        tape.product(layer, x, to=to)
+        for _ in range(20):
+            assert compiler.kernels().run(ctypes.addressof(tape.ops), 1, 40, threads) == 0  # type: ignore[union-attr]
+        return to.numpy().tobytes()
+
+    alone = bits(1)
+    with ThreadPoolExecutor(3) as pool:
+        assert set(pool.map(bits, [2, 3, 2, 3, 1, 2])) == {alone}
+    child = os.fork()  # it has none of the threads
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if bits(3) == alone else 1
+        finally:  # an error must not go on as a second pytest
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from glassformer.nn.attention import SelfAttention
-from glassformer.nn.taps import Tap, WithTaps, listen
+from glassformer.nn.taps import Tap, WithTaps, listen, listening, watch
 
 
 class Pair(nn.Module):
@@ -20,7 +24,8 @@ class Pair(nn.Module):
 
 
 def hooks(module: nn.Module) -> int:
-    return sum(len(m._forward_hooks) for m in module.modules())
+    taps = (m for m in module.modules() if isinstance(m, Tap))
+    return sum(len(m._forward_hooks) for m in module.modules()) + sum(len(tap.listeners) for tap in taps)
 
 
 def test_a_tap_is_the_identity_itself() -> None:
@@ -121,3 +126,65 @@ def test_parameters_that_come_later_are_known() -> None:
     assert nest.tensors() == []
     nest.parts[0].weight = nn.Parameter(torch.ones(3))
     assert len(nest.tensors()) == 1
+
+
+# Threads
+
+
+def elsewhere(work: object) -> object:
+    """The result of `work` in another thread."""
+    with ThreadPoolExecutor(1) as worker:
+        return worker.submit(work).result()  # type: ignore[arg-type]
+
+
+def test_listening_belongs_to_its_thread() -> None:
+    pair = Pair()
+    with listen(pair) as heard:
+        pair(torch.ones(3))
+        assert elsewhere(lambda: pair(torch.zeros(3))).tolist() == [0, 0, 0]  # type: ignore[attr-defined]
+        assert not elsewhere(lambda: pair.first.heard)
+    assert [value.tolist() for value in heard["second"]] == [[2, 2, 2]]
+
+
+def test_a_model_is_heard_only_by_the_thread_that_listens() -> None:
+    nest = Nest(SelfAttention(6, heads=2))
+    with listen(nest):
+        assert nest.heard
+        assert not elsewhere(lambda: nest.heard)
+
+
+def test_a_value_is_replaced_only_for_the_thread_that_asks() -> None:
+    pair = Pair()
+    with listening([(pair.first, lambda value: value + 1), (pair.first, lambda value: value * 2)]):
+        assert pair(torch.ones(3)).tolist() == [8, 8, 8]
+        assert elsewhere(lambda: pair(torch.ones(3))).tolist() == [2, 2, 2]  # type: ignore[attr-defined]
+    assert hooks(pair) == 0
+
+
+def test_modules_are_watched_only_in_this_thread() -> None:
+    pair = Pair()
+    with watch({"whole": pair}) as given:
+        pair(torch.ones(3))
+        elsewhere(lambda: pair(torch.zeros(3)))
+    assert given["whole"].tolist() == [2, 2, 2]
+    assert hooks(pair) == 0
+
+
+def test_what_one_thread_opens_another_may_close() -> None:
+    pair = Pair()
+    context = listen(pair)
+    elsewhere(context.__enter__)
+    assert hooks(pair) == 2
+    context.__exit__(None, None, None)
+    assert hooks(pair) == 0
+
+
+def test_a_copy_has_no_listeners() -> None:
+    nest = Nest(SelfAttention(6, heads=2))
+    assert not nest.heard  # what is known of it is copied as well
+    with listen(nest):
+        for twin in (copy.deepcopy(nest), pickle.loads(pickle.dumps(nest))):
+            assert hooks(twin) == 0
+            assert not twin.heard
+            with listen(twin):
+                assert twin.heard

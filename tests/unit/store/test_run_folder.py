@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import torch
 
 import glassformer
 from faults import DEATH_WITHIN, FULL, Killed, breaking_disk
+from glassformer import train_translator
 from glassformer.errors import RunError
 from glassformer.store import files
 from glassformer.store.checkpoints import Checkpoint
@@ -71,6 +73,23 @@ def test_a_folder_with_other_things_is_refused_untouched(tmp_path: Path, name: s
     assert contents(tmp_path) == {name: b"mine"}
 
 
+def test_a_folder_with_a_config_of_someone_elses_is_no_run(tmp_path: Path) -> None:
+    mine = {"config.toml": b"a = 1\n", "model.safetensors": b"mine"}
+    for name, content in mine.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(RunError, match=r"not empty and not a run \(it has config.toml, model.safetensors\)"):
+        train_translator({}, tmp_path)
+    assert contents(tmp_path) == mine
+
+
+def test_a_refused_command_leaves_no_lock_in_a_run(run: RunFolder) -> None:
+    (run.path / ".lock").unlink(missing_ok=True)
+    before = contents(run.path)
+    with pytest.raises(RunError, match="refused"), run.lock():
+        raise RunError("refused")
+    assert contents(run.path) == before
+
+
 def test_a_beginning_that_was_cut_off_is_begun_again(tmp_path: Path) -> None:
     """The folder, then manifest, tokenizer, settings: killed at any effect of these, the same command works."""
     with breaking_disk() as counted:
@@ -92,13 +111,6 @@ def test_a_changed_text_is_refused_by_name(run: RunFolder, name: str) -> None:
     (run.path / name).write_bytes(b"a = 2\n")
     with pytest.raises(RunError, match=rf"{re.escape(name)} is damaged or was changed"):
         run.text(name)
-
-
-def test_what_is_no_run_says_how_to_make_one(tmp_path: Path) -> None:
-    assert "does not exist" in RunFolder(tmp_path / "none").describe_missing()
-    told = RunFolder(tmp_path).describe_missing()
-    assert "no config.toml" in told
-    assert f"glassformer train --corpus phrasebook --out {tmp_path}" in told
 
 
 # The lock
@@ -289,13 +301,70 @@ def test_what_is_no_checkpoint_is_not_taken_for_one(run: RunFolder) -> None:
     assert run.steps == [5]
 
 
-def test_what_a_killed_process_left_half_written_goes_with_the_next_lock(run: RunFolder) -> None:
+DEAD = 2**31 - 1  # no process has this number
+
+
+def test_what_a_killed_process_left_half_written_is_swept_away(run: RunFolder) -> None:
     before = contents(run.path)
-    (run.path / "checkpoints" / ".step-00000006.1.tmp").mkdir(parents=True)
-    (run.path / "checkpoints" / ".step-00000006.1.tmp" / "model.safetensors").write_bytes(b"half")
-    (run.path / ".metrics.jsonl.1.tmp").write_bytes(b"half")
+    half = run.path / "checkpoints" / f".step-00000006.{DEAD}.tmp"
+    half.mkdir(parents=True)
+    (half / "model.safetensors").write_bytes(b"half")
+    for name in (
+        "metrics.jsonl",
+        "plan.jsonl",
+        "tokenizer.json",
+        "source.tokenizer.json",
+        "checkpoints",
+        "diverged",
+        "report.html",
+    ):
+        (run.path / f".{name}.{DEAD}.tmp").write_bytes(b"half")
+    (run.path / f".config.toml.{os.getpid()}.tmp").write_bytes(b"half")  # of an earlier process with our number
+    run.sweep()
+    assert contents(run.path) == before
+
+
+@pytest.mark.parametrize("name", [".mine.tmp", ".mine.12.tmp", ".config.toml.tmp", f".config.toml.{os.getppid()}.tmp"])
+@pytest.mark.parametrize("where", [".", "checkpoints"])
+def test_what_others_named_so_or_a_living_process_writes_stays(run: RunFolder, name: str, where: str) -> None:
+    theirs = run.path / where / name
+    theirs.mkdir(parents=True)
+    (theirs / "thesis.txt").write_text("years of work")
+    run.sweep()
     with run.lock():
-        assert contents(run.path) == before
+        pass
+    assert (theirs / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_folder_with_somebody_elses_temporary_file_is_not_empty(tmp_path: Path) -> None:
+    (tmp_path / ".mine.tmp").write_text("mine")
+    with pytest.raises(RunError, match=r"is not empty.*\.mine\.tmp"):
+        RunFolder(tmp_path).refuse_foreign()
+
+
+def test_holding_a_run_removes_nothing_before_the_command_is_accepted(run: RunFolder) -> None:
+    (run.path / f".config.toml.{DEAD}.tmp").write_bytes(b"half")
+    before = contents(run.path)
+    with run.lock():
+        assert {**contents(run.path)}.keys() >= before.keys()
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e", "\r"])
+def test_measurements_with_any_sign_in_a_sentence_come_back(run: RunFolder, sign: str) -> None:
+    records = [{"step": 1, "sample": f"Ja.{sign}Nein."}, {"step": 2}]
+    for record in records:
+        run.append_metrics(record)
+    assert run.metrics() == records
+
+
+def test_bytes_that_are_no_text_lose_their_own_line_only(run: RunFolder) -> None:
+    run.append_metrics({"step": 1})
+    with (run.path / "metrics.jsonl").open("ab") as file:
+        file.write(
+            b'{"step": 2, "sample": "\xff"}\n' + b"[" * 100_000 + b"\n" + b"3\n" + b'{"step": ' + b"9" * 5000 + b"}\n"
+        )
+    run.append_metrics({"step": 4})
+    assert [record["step"] for record in run.metrics()] == [1, 4]
 
 
 # Weights
@@ -354,6 +423,7 @@ def test_finishing_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
             finish(run)
         assert run.weights()[1] in ("checkpoint at step 5", "finished training")
         with run.lock():
+            run.sweep()
             if not run.finished:
                 finish(run)
         assert contents(run.path) == contents(whole.path)

@@ -77,7 +77,7 @@ def test_pieces_of_a_decoder_may_differ_at_the_beginning_of_a_text() -> None:
     assert found.layers[0].cosines[0][1] < 0.999, "then even the static vectors are two"
 
 
-def test_everything_can_be_told_as_plain_values() -> None:
+def test_everything_can_be_converted_to_plain_values() -> None:
     found: Context = context(TextEncoder(bert()), PAIR, "bank")
     told = found.to_dict()
     assert told["word"] == "bank"
@@ -88,12 +88,12 @@ def test_everything_can_be_told_as_plain_values() -> None:
 @pytest.mark.parametrize(
     ("sentences", "word", "told"),
     [
-        (PAIR[:1], "bank", "Got 1 sentence; two are needed"),
-        ([PAIR[0], "the banks"], "bank", "'the banks' does not hold the word 'bank'"),
-        (PAIR, " ", "does not hold the word ' '"),
-        ([PAIR[0], "dog " * 30 + "bank"], "bank", "stands after the 23 tokens that the model reads"),
+        (PAIR[:1], "bank", "Got 1 sentence; give two or more"),
+        ([PAIR[0], "the banks"], "bank", "'the banks' does not contain the word 'bank'"),
+        (PAIR, " ", "does not contain the word ' '"),
+        ([PAIR[0], "dog " * 30 + "bank"], "bank", "comes after the first 23 tokens of .*; the model reads no more"),
     ],
 )
-def test_what_cannot_be_compared_is_told(sentences: list[str], word: str, told: str) -> None:
+def test_what_cannot_be_compared_is_refused(sentences: list[str], word: str, told: str) -> None:
     with pytest.raises(DataError, match=told):
         context(TextEncoder(bert()), sentences, word)

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from encoder_models import MARKS, PIECES, bert, gpt, roberta, roformer
 from glassformer.errors import ModelError, SettingsError
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
 from glassformer.models.t5 import T5, T5Config
+from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.embedding import TextBatch, TextEncoder, by_length
 
 TEXTS = ["the dog runs", "a", "", "unbelievable dogs, the capital of france is paris.", "The DOG runs", "the cat runs"]
@@ -48,9 +48,9 @@ def test_vectors_are_those_of_each_text_alone(make: Any, pooling: str) -> None:
 
 
 def test_the_folder_says_how_and_can_be_overruled() -> None:
-    pretrained = bert(extras={"pooling": "cls", "normalise": True})
-    encoder = TextEncoder(pretrained)
-    plain = TextEncoder(replace(pretrained, extras={}))
+    bundle = bert(extras={"pooling": "cls", "normalise": True})
+    encoder = TextEncoder(bundle)
+    plain = TextEncoder(replace(bundle, extras={}))
     first = plain.embed(TEXTS, pooling="cls")
     np.testing.assert_allclose(encoder.embed(TEXTS), first / np.linalg.norm(first, axis=1, keepdims=True), atol=1e-6)
     np.testing.assert_allclose(encoder.embed(TEXTS, normalise=False), first, atol=1e-6)
@@ -87,9 +87,9 @@ def test_long_texts_are_cut_as_model_and_folder_allow() -> None:
 
 
 def test_what_stands_before_every_text() -> None:
-    pretrained = bert(extras={"prompt": "the "})
-    plain = TextEncoder(replace(pretrained, extras={}))
-    np.testing.assert_allclose(TextEncoder(pretrained).embed(["dog"]), plain.embed(["the dog"]))
+    bundle = bert(extras={"prompt": "the "})
+    plain = TextEncoder(replace(bundle, extras={}))
+    np.testing.assert_allclose(TextEncoder(bundle).embed(["dog"]), plain.embed(["the dog"]))
 
 
 def test_frames_come_from_the_marks_where_the_tokenizer_says_nothing() -> None:
@@ -105,8 +105,8 @@ def test_an_empty_text_is_something_to_a_decoder_too() -> None:
 
 
 def test_what_cannot_serve_is_told() -> None:
-    t5 = Pretrained("t5", T5(T5Config(vocabulary=11, N=1, d=8, h=2, d_kv=4, d_ff=7)), bert().tokenizer)
-    with pytest.raises(ModelError, match="A t5 gives no vectors of texts"):
+    t5 = Bundle("t5", T5(T5Config(vocabulary=11, N=1, d=8, h=2, d_kv=4, d_ff=7)), bert().tokenizer)
+    with pytest.raises(ModelError, match="A t5 model cannot embed texts"):
         TextEncoder(t5)
     with pytest.raises(ModelError, match="no tokenizer"):
         TextEncoder(replace(bert(), tokenizer=None))
@@ -165,16 +165,16 @@ def test_a_mask_may_be_spelled_as_others_do_and_takes_the_space_before_it() -> N
 def test_gaps_that_cannot_be_filled_are_told() -> None:
     with pytest.raises(SettingsError, match=r"Nothing is masked in 'a dog'. Write \[MASK\]"):
         TextEncoder(bert()).fill("a dog")
-    for pretrained in (bert(head="none"), gpt(), replace(bert(), marks=SpecialIds(pad=0))):
-        with pytest.raises(ModelError, match="has not learned to fill in masked words"):
-            TextEncoder(pretrained).fill("a [MASK]")
-    with pytest.raises(ModelError, match="has 24 tokens; this model reads 23"):
+    for bundle in (bert(head="none"), gpt(), replace(bert(), marks=SpecialIds(pad=0))):
+        with pytest.raises(ModelError, match="cannot fill in masked words"):
+            TextEncoder(bundle).fill("a [MASK]")
+    with pytest.raises(ModelError, match="has 24 tokens; this model reads at most 23"):
         TextEncoder(bert()).fill("[MASK]" + " dog" * 21)
 
 
 def test_a_model_that_has_learned_capitals_fills_them_in() -> None:
-    pretrained = bert(d=48, N=1, d_ff=64)
-    encoder, model = TextEncoder(pretrained), pretrained.model.train()
+    bundle = bert(d=48, N=1, d_ff=64)
+    encoder, model = TextEncoder(bundle), bundle.model.train()
     pairs = [("france", "paris"), ("germany", "berlin"), ("spain", "madrid")]
     texts = [f"the capital of {land} is {city}." for land, city in pairs]
     ids = torch.tensor(encoder.ids_of(texts))

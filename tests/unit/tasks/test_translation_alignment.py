@@ -32,7 +32,7 @@ def phrase(source: str, target: str) -> Phrase:
 def test_attention_of_a_batch_is_that_of_each_pair_alone_without_padding(translator: Translator) -> None:
     found = alignment.cross_attentions(translator, [s for s, _ in PAIRS], [t for _, t in PAIRS])
     for (source, target), attention in zip(PAIRS, found, strict=True):
-        alone = translator.explain_pair(source, target).cross_attention
+        alone = torch.from_numpy(alignment.cross_attentions(translator, [source], [target])[0])
         assert attention.shape == alone.shape == (1, 2, len(alone[0, 0]), len(alone[0, 0, 0]))
         torch.testing.assert_close(torch.from_numpy(attention), alone, rtol=0, atol=1e-5)
         np.testing.assert_allclose(attention.sum(-1), 1, atol=1e-5)

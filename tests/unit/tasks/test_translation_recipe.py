@@ -55,8 +55,20 @@ def test_a_recipe_survives_its_run_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("config", ["[train", "[train]\nlr = -1\n"])
-def test_settings_that_were_never_good_are_told_with_their_file(tmp_path: Path, config: str) -> None:
+def test_settings_that_were_never_valid_are_refused_with_their_file(tmp_path: Path, config: str) -> None:
     run = RunFolder(tmp_path)
     run.begin(config=config, texts={}, about={})
     with pytest.raises((RunError, SettingsError), match=r"config\.toml"):
         read_recipe(run)
+
+
+@pytest.mark.parametrize("best_by", ["auto", "loss", "bleu", "chrf"])
+def test_weights_are_chosen_by_a_metric_of_translations(best_by: str) -> None:
+    assert validate(TranslationRecipe, {"train": {"best_by": best_by}}).train.best_by == best_by
+
+
+def test_a_metric_of_another_task_is_refused_with_a_hint() -> None:
+    with pytest.raises(
+        SettingsError, match=r"'blue' is not a metric.* Did you mean 'bleu'.* Allowed: auto, loss, bleu, chrf"
+    ):
+        validate(TranslationRecipe, {"train": {"best_by": "blue"}})

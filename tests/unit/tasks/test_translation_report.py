@@ -8,9 +8,10 @@ import pytest
 
 import glassformer as gf
 from glassformer.store.run import RunFolder
+from glassformer.store.weights import parameter_count
+from glassformer.tasks import reports
+from glassformer.tasks.evaluating import Evaluation, open_trained
 from glassformer.tasks.translation import Translator, report
-
-SOURCES = ["the dog eats bread.", "us"]
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +32,15 @@ def test_the_sentence_opened_up_is_the_first_of_a_good_length_or_the_shortest(so
 
 
 def test_samples_are_the_first_ones_right_or_wrong() -> None:
-    measured = report.Measured([], ["a", "b"], [("A", "AA"), ("B",)], ["AA", "x"], part="unseen sentences")
-    assert [(one.source, one.exact) for one in report.samples(measured)] == [("a", True), ("b", False)]
-    many = report.Measured([], ["a"] * 99, [("A",)] * 99, ["A"] * 99, part="unseen sentences")
+    found = Evaluation([], [("a", ("A", "AA")), ("b", ("B",))], ["AA", "x"])
+    assert [(one.source, one.exact) for one in report.samples(found)] == [("a", True), ("b", False)]
+    many = Evaluation([], [("a", ("A",))] * 99, ["A"] * 99)
     assert len(report.samples(many)) == report.SAMPLES
 
 
 def test_the_facts_are_those_of_the_run(translator: Translator, trained: Path) -> None:
-    facts = report.facts(translator, RunFolder(trained), 60)
+    opened = open_trained(trained)
+    facts = reports.facts(opened.task, opened.setup, RunFolder(trained), parameter_count(translator.model), 60)
     assert ("Layers", "1 encoder + 1 decoder, pre-norm") in facts["Model"]
     assert ("Pairs", "60") in facts["Training"]
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
@@ -49,11 +51,3 @@ def test_the_positions_shown_are_the_models_own(translator: Translator) -> None:
     table = report.position_table(translator)
     assert (len(table), len(table[0])) == (report.POSITIONS, 16)
     assert table[0][:4] == [0.0, 1.0, 0.0, 1.0]  # sin 0, cos 0
-
-
-def test_a_report_of_given_sentences_is_a_page_with_them(translator: Translator, trained: Path) -> None:
-    scores, hypotheses = translator.evaluate(SOURCES, [("der Hund isst Brot.",), ("uns",)])
-    measured = report.Measured(scores, SOURCES, [("der Hund isst Brot.",), ("uns",)], hypotheses, part="<b>us</b>")
-    page = report.make_report(translator, RunFolder(trained), measured)
-    assert "der Hund isst Brot." in page
-    assert "<b>us</b>" not in page  # what users write is text, never markup

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.checks.folding import folded
 from glassformer.data.checks.seen import Hashes, hashes_of
+from glassformer.text.folding import folded
 
 SIDES = ("source", "target")
 

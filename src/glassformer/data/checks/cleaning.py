@@ -11,16 +11,17 @@ from typing import IO
 
 from glassformer.data.checks.doctor import Progress, read_held, take_down_slips
 from glassformer.data.checks.filters import chosen_filters
-from glassformer.data.checks.findings import Findings, place_dict
-from glassformer.data.checks.realigned import read_realigned
+from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.screen import screen
-from glassformer.data.checks.slippage import SlipWatch, slips_of
+from glassformer.data.checks.tally import place_dict
 from glassformer.data.checks.writing import NewFiles, check_new
 from glassformer.data.readers.inputs import Choice, Input, languages_of, meter, read_pairs
 from glassformer.data.readers.lines import count_lines
 from glassformer.data.readers.naming import kind_of, unpacked_name
 from glassformer.data.readers.opening import packing_suffix, shown
 from glassformer.data.readers.records import Problem, Record
+from glassformer.data.slips.realigned import read_realigned
+from glassformer.data.slips.watch import SlipWatch, slips_of
 from glassformer.errors import DataError
 
 # What a format cannot hold inside a sentence.
@@ -142,7 +143,8 @@ def refuse_surplus(inputs: Sequence[Input]) -> None:
             slips = "".join(f"They go out of step: {slip}. " for slip in slips_of(one)[:3])
             raise DataError(
                 f"line {min(counts) + 1:,} of {shown(longer)} has no partner: {source} lines, {target}. {slips}"
-                "`glassformer clean --realign` pairs the lines anew; `--trim` drops the last ones of the longer file."
+                "`glassformer clean --realign` pairs the lines again; `glassformer clean --trim` drops the last lines "
+                "of the longer file."
             )
 
 
@@ -159,7 +161,7 @@ def flattened(records: Iterable[Record], kind: str, findings: Findings) -> Itera
         else:
             findings.flattened += record.problem is None
             original = (record.source, record.target)
-            yield Flattened(source, target, record.place, record.problem, record.notes, original)
+            yield Flattened(source, target, record.place, record.problem, record.notes, record.target_at, original)
 
 
 def pair_writer(kind: str, files: Sequence[IO[str]]) -> Callable[[Record], None]:

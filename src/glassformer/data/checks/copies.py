@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from glassformer.data.checks.scripts import uses_spaces
+from glassformer.text.scripts import uses_spaces
 
 _PLAIN_WORD = re.compile(r"[^\w]*([^\W\d_]+)[^\w]*")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.held import Held
 from glassformer.data.checks.screen import screen
-from glassformer.data.checks.slippage import SlipWatch, slip_problems
 from glassformer.data.readers.inputs import Choice, Input, languages_of, read_pairs
+from glassformer.data.slips.watch import SlipWatch, slip_problems
 
 Progress = Callable[[int, int], None]
 

@@ -19,10 +19,10 @@ from glassformer.data.checks.mojibake import LEADS, mojibake_in
 from glassformer.data.checks.oddities import named
 from glassformer.data.checks.placeholders import SIGNS, difference
 from glassformer.data.checks.profile import Profile
-from glassformer.data.checks.scripts import letters_by_script, script_of, uses_spaces
 from glassformer.data.checks.seen import Flags, Hashes, SeenHashes
 from glassformer.data.readers.lines import SEPARATORS
 from glassformer.errors import SettingsError
+from glassformer.text.scripts import letters_by_script, script_of, uses_spaces
 
 Hits = dict[int, str]  # row of the block -> what is wrong with it
 Check = Callable[[Block, Flags], Hits]  # the flags: which rows no filter has dropped yet

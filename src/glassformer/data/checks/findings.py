@@ -1,11 +1,7 @@
-"""What was found in a corpus: every unit counted, as used or dropped, and every oddity with examples of where it is.
-
-units = used + dropped, always.
-"""
+"""What was found in a corpus of sentence pairs: the counts of `Tally`, and what filters, lengths and slips add."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,18 +12,12 @@ from glassformer.data.checks.blocks import SIDES, Block
 from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.held import HeldPart
 from glassformer.data.checks.oddities import ODDITIES
-from glassformer.data.checks.printable import shortened
 from glassformer.data.checks.profile import Profile
 from glassformer.data.checks.ratios import STEPS, Ratios
-from glassformer.data.checks.slippage import FoundSlip
-from glassformer.data.readers.records import Place, Problem, Record
+from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Finding, Kinds, Tally, finding_dict
+from glassformer.data.slips.watch import FoundSlip
 
-EXAMPLES = 5  # of each kind
-STOP, DROP, NOTE = "stop", "drop", "note"  # to be mended before training; the pair is not used; for information
-UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax"}
-ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
-UNREADABLE_SHARE = 0.01  # more than this and the file is probably not what it is taken for
-_HARMLESS = {"header", "obsolete", "plural"}  # no sentences, and none the worse for it
+__all__ = ["ICONV", "Findings"]
 
 READER_KINDS = {
     "encoding": "not UTF-8",
@@ -54,43 +44,6 @@ NOTE_KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Example:
-    """One case of a finding: where, what, and the beginning of the two texts."""
-
-    problem: Problem
-    source: str
-    target: str
-
-
-@dataclass
-class Finding:
-    """How often something was found, and the first few cases."""
-
-    kind: str
-    help: str
-    severity: str
-    count: int = 0
-    examples: list[Example] = field(default_factory=list)
-
-    def add(self, problem: Problem, record: Record) -> None:
-        self.count += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(Example(problem, shortened(record.source), shortened(record.target)))
-
-
-class Kinds(dict[str, Finding]):
-    """Findings of one sort by their kind; those that nobody met are not in it."""
-
-    def __init__(self, helps: dict[str, str], severity: str) -> None:
-        super().__init__()
-        self.helps, self.severity = helps, severity
-
-    def __missing__(self, kind: str) -> Finding:
-        self[kind] = Finding(kind, self.helps.get(kind, kind), self.severity)
-        return self[kind]
-
-
 @dataclass
 class Lengths:
     """How long the lines of a side are. The last place of each histogram also holds all longer ones."""
@@ -107,23 +60,18 @@ class Lengths:
         self.total_words += int(words.sum())
 
 
-class Findings:
-    """Filled while records are screened; `to_dict()` is all of it for a program."""
+class Findings(Tally):
+    """Filled while pairs are screened; `to_dict()` is all of it for a program."""
 
     def __init__(self) -> None:
-        self.units = 0
-        self.used = 0
-        self.dropped = Counter[str]()  # by reason: a reader's kind, or a filter
-        self.first_dropped: dict[str, Problem] = {}  # by the same
-        self.problems = Kinds(READER_KINDS, DROP)  # units that cannot be used
+        super().__init__(READER_KINDS, NOTE_KINDS)
         self.hits = Kinds({name: one.help for name, one in FILTERS.items()}, DROP)
-        self.notes = Kinds(NOTE_KINDS, NOTE)
         self.slips = Kinds(SLIP_KINDS, STOP)
         self.oddities = Kinds({name: one.help for name, one in ODDITIES.items()}, NOTE)
-        self.examined = False  # every filter was asked about every usable pair: then `hits` tells what each would drop
+        self.examined = False  # every filter judged every usable pair: then `hits` has what each would drop
         self.left: int | None = None  # after all recommended filters
         self.flattened = 0  # pairs whose line breaks or tabs became spaces, since the output cannot hold them
-        self.repeated_sources = 0  # pairs whose source stood before with another target
+        self.repeated_sources = 0  # pairs whose source was seen before with another target
         self.lengths = (Lengths(), Lengths())
         self.ratios = Ratios()
         self.profile = Profile()
@@ -131,53 +79,25 @@ class Findings:
         self.held: list[HeldPart] = []
         self.found_slips: list[FoundSlip] = []
 
-    def count(self, record: Record, reason: str | None) -> None:
-        """Takes down one unit: used, or dropped for this reason."""
-        self.units += 1
-        for note in {note.kind: note for note in reversed(record.notes)}.values():  # each kind once a unit
-            self.notes[note.kind].add(note, record)
-        if reason is None:
-            self.used += 1
-            return
-        self.dropped[reason] += 1
-        if record.problem is None:
-            return
-        self.first_dropped.setdefault(reason, record.problem)
-        if reason not in FILTERS:
-            self.problems[reason].add(record.problem, record)
+    def is_problem(self, reason: str) -> bool:
+        return reason not in FILTERS
 
     def measure(self, block: Block) -> None:
-        """Takes down how long the lines are, alone and against each other."""
+        """Counts how long the lines are, alone and against each other."""
         for side, lengths in enumerate(self.lengths):
             words = np.array([len(words) for words in block.words[side]], dtype=np.int64)
             lengths.add(block.lengths[:, side], words)
         self.ratios.add(self.profile.length_deviation(block.lengths))
 
-    def ordered(self) -> list[Finding]:
-        """All that was found, the most serious first."""
-        sorts = (self.slips, self.problems, self.hits, self.notes, self.oddities)
-        found = [finding for sort in sorts for finding in sort.values()]
-        for finding in found:
-            finding.severity = self._severity(finding)
-        order = (STOP, DROP, NOTE)
-        return sorted((f for f in found if f.count), key=lambda f: (order.index(f.severity), -f.count, f.kind))
+    def sorts(self) -> tuple[Kinds, ...]:
+        return self.slips, self.problems, self.hits, self.notes, self.oddities
 
-    def _severity(self, finding: Finding) -> str:
-        if finding is self.problems.get(finding.kind):
-            unreadable = sum(self.dropped[kind] for kind in UNREADABLE)
-            if finding.kind == "no partner":
-                return STOP
-            if finding.kind in UNREADABLE:
-                return STOP if unreadable > UNREADABLE_SHARE * self.units else DROP
-            return NOTE if finding.kind in _HARMLESS else DROP
+    def severity(self, finding: Finding) -> str:
+        if finding is self.problems.get(finding.kind) and finding.kind == "no partner":
+            return STOP
         if finding is self.hits.get(finding.kind):
             return DROP if FILTERS[finding.kind].recommended else NOTE
-        return STOP if finding.kind in self.slips else NOTE
-
-    @property
-    def stops(self) -> list[Finding]:
-        """What training refuses."""
-        return [finding for finding in self.ordered() if finding.severity == STOP]
+        return STOP if finding.kind in self.slips else super().severity(finding)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -185,7 +105,7 @@ class Findings:
             "used": self.used,
             "dropped": dict(self.dropped),
             "languages": list(self.languages),
-            "findings": [finding_dict(finding) for finding in self.ordered()],
+            "findings": [finding_dict(finding, SIDES) for finding in self.ordered()],
             "filters": {name: self.hits[name].count if name in self.hits else 0 for name in FILTERS}
             if self.examined
             else None,
@@ -201,23 +121,6 @@ class Findings:
             ],
             "held": [held_dict(part) for part in self.held],
         }
-
-
-def finding_dict(finding: Finding) -> dict[str, Any]:
-    examples = [{**place_dict(e.problem), "source": e.source, "target": e.target} for e in finding.examples]
-    return {**asdict(finding), "examples": examples}
-
-
-def place_dict(problem: Problem) -> dict[str, Any]:
-    """A problem for a program: detail and place side by side."""
-    place: Place = problem.place
-    return {
-        "detail": problem.detail,
-        "file": place.file,
-        "unit": place.unit,
-        "number": place.number,
-        "byte": place.byte,
-    }
 
 
 def lengths_dict(lengths: Lengths) -> dict[str, Any]:

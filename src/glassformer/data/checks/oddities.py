@@ -10,7 +10,7 @@ from functools import lru_cache
 from html.entities import html5
 
 from glassformer.data.checks.blocks import SIDES, Block
-from glassformer.data.checks.scripts import WITHOUT_SPACES, script_of
+from glassformer.text.scripts import WITHOUT_SPACES, script_of
 
 Signs = Callable[[str], bool]
 Look = Callable[[str], str | None]

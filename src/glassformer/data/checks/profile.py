@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.data.checks.blocks import Block
-from glassformer.data.checks.scripts import expected_scripts, letters_by_script
+from glassformer.text.scripts import expected_scripts, letters_by_script
 
 PAIRS = 20_000  # it learns from so many
 FEWEST = 50  # with fewer it learns nothing, and the checks that ask it hold back

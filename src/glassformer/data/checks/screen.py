@@ -15,7 +15,7 @@ from glassformer.data.checks.held import Held
 from glassformer.data.checks.oddities import found_in
 from glassformer.data.checks.profile import PAIRS, learn
 from glassformer.data.checks.seen import SeenHashes
-from glassformer.data.readers.records import Problem, Record
+from glassformer.data.readers.records import Record
 
 ROWS = 2048  # judged together
 UNITS_PER_PAIR = 5  # looked at for each pair to learn from, at most
@@ -90,9 +90,9 @@ def _drop(usable: list[Record], block: Block, checks: dict[str, Check], findings
         for row, detail in check(block, among).items():
             if among[row]:
                 among[row] = False
-                usable[row].problem = Problem(name, detail, usable[row].place)
+                flaw = usable[row].problem = usable[row].flaw(name, detail)
                 if not findings.examined:
-                    findings.hits[name].add(Problem(name, detail, usable[row].place), usable[row])
+                    findings.hits[name].add(flaw, usable[row])
 
 
 class Examiner:
@@ -113,7 +113,7 @@ class Examiner:
         bad = {row for name in hits if FILTERS[name].recommended for row in hits[name]}
         findings.left = (findings.left or 0) + len(block) - len(bad)
         for name, row, detail in found_in(block):
-            findings.oddities[name].add(Problem(name, detail, records[row].place), records[row])
+            findings.oddities[name].add(records[row].flaw(name, detail), records[row])
         findings.measure(block)
         again = self.sources.add(block.source_hashes)
         again[[*hits["duplicate"], *hits["near-duplicate"]]] = False  # those have the same target too
@@ -121,4 +121,4 @@ class Examiner:
 
     def _take_down(self, name: str, hits: Hits, records: Sequence[Record]) -> None:
         for row in sorted(hits):
-            self.findings.hits[name].add(Problem(name, hits[row], records[row].place), records[row])
+            self.findings.hits[name].add(records[row].flaw(name, hits[row]), records[row])

@@ -112,11 +112,11 @@ def _second(clause: Clause) -> Clause:
     return clause
 
 
-def _happening(draw: Draw, tense: str, subject: Nominal | None = None, *, wished: bool = False) -> Clause:
+def _happening(draw: Draw, tense: str, subject: Nominal | None = None, *, constrained: bool = False) -> Clause:
     """An event for a subordinate clause, sometimes with a modal, with few adverbials."""
     if draw.chance(0.25) or (subject is not None and tense == "present"):
         names = ("can", "have to") if subject or tense == "past" else ("can", "must", "have to", "want to")
-        modal = MODALS["can" if wished else draw.one(names)]
+        modal = MODALS["can" if constrained else draw.one(names)]
         return _second(draw.event(draw.planned_verb(), tense, subject=subject, modal=modal, bare=True))
     verb = draw.verb() if tense == "past" else draw.lasting_verb()
     if subject is not None and NOUNS["man"] not in verb.subjects:
@@ -293,7 +293,7 @@ def that(draw: Draw, name: str) -> Draft:
     tense = "past" if draw.chance(0.5) or (verb.name == "hope" and draw.chance(0.3)) else "present"
     draw.lemmas.append(verb.name)
     main = Clause(subject, verb, "past" if tense == "past" and verb.name == "say" and draw.chance(0.5) else "present")
-    event = _happening(draw, tense, _reported(draw, subject), wished=verb.name == "hope")
+    event = _happening(draw, tense, _reported(draw, subject), constrained=verb.name == "hope")
     return joined(draw, name, main, Fixed(draw.key(), "that", "dass"), event)
 
 

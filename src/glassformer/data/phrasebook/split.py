@@ -136,16 +136,16 @@ def held_out(combination: Combination) -> bool:
     return share < (_PAIR_RATE if kind == "pair" else _LEMMA_RATE)
 
 
+def draft_of(construction: str, random: Random) -> Draft:
+    """One draft of a construction."""
+    return _GRAMMAR[construction][0](Draw(random), construction)
+
+
 def drafts(random: Random) -> Iterator[Draft]:
     """An endless stream of drafts, over the mixture of constructions."""
     while True:
         name = _MIXTURE[int(random.random() * len(_MIXTURE))]
-        yield _GRAMMAR[name][0](Draw(random), name)
-
-
-def draft_of(construction: str, random: Random) -> Draft:
-    """One draft of a construction."""
-    return _GRAMMAR[construction][0](Draw(random), construction)
+        yield draft_of(name, random)
 
 
 def phrasebook(

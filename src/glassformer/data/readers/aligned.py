@@ -27,7 +27,7 @@ def read_aligned(source: Path, target: Path, *, on_read: Callable[[int], None] |
             first, second = text.strip(), other.strip()
             place = Place(left_name, number, byte)
             if first and second and not odd and not other_odd:
-                yield Record(first, second, place)
+                yield Record(first, second, place, target_at=(right_name, other_byte))
             else:
                 yield pair(Side(text, place, odd), Side(other, Place(right_name, number, other_byte), other_odd))
 

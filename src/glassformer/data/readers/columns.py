@@ -10,6 +10,7 @@ from glassformer.data.readers.languages import NAMES, is_language, matching
 from glassformer.errors import DataError
 
 _HEADER_WORDS = {"source", "target", "src", "tgt", "trg", "source_text", "target_text", "source text", "target text"}
+_PARTNERS = {"source": "target", "src": "tgt", "source_text": "target_text", "source text": "target text"}
 HOPELESS = 1000  # rows without the columns needed, from the first on, after which a file is taken for no table
 
 
@@ -35,13 +36,33 @@ def choose_columns(
 ) -> Columns:
     """By number (from 1) or header name, else by language in the header, else the first two."""
     if columns is not None:
-        source, target = (_find(wanted, first_row, name) for wanted in columns)
+        source, target = (find_column(wanted, first_row, name) for wanted in columns)
         if source == target:
             raise DataError(f"{name}: source and target are both column {source + 1}. Choose two different ones.")
         named = not all(wanted.isdecimal() for wanted in columns)
         return Columns(source, target, named or _is_header(first_row, source, target))
     by_language = _by_language(first_row, languages) if languages else None
     return by_language or _two_named(first_row) or Columns(0, 1, _is_header(first_row, 0, 1))
+
+
+def choose_columns_to_fill(
+    first_row: Sequence[str],
+    name: str,
+    *,
+    columns: tuple[str, str] | None = None,
+    languages: tuple[str, str] | None = None,
+) -> tuple[Columns, str]:
+    """The same for a table whose target column may not be there yet: then also the header of the new last column."""
+    cells = [cell.strip().casefold() for cell in first_row]
+    if columns is not None and not columns[1].isdecimal() and columns[1].casefold() not in cells:
+        return Columns(find_column(columns[0], first_row, name), len(first_row), header=True), columns[1]
+    if columns is None and languages is not None:
+        source, target = (matching(language, [cell.strip() for cell in first_row]) for language in languages)
+        if source and not target:
+            return Columns(cells.index(source[0].casefold()), len(first_row), header=True), languages[1]
+    if columns is None and len(first_row) == 1 and cells[0] in _PARTNERS:
+        return Columns(0, 1, header=True), _PARTNERS[cells[0]]
+    return choose_columns(first_row, name, columns=columns, languages=languages), ""
 
 
 def _two_named(first_row: Sequence[str]) -> Columns | None:
@@ -52,7 +73,8 @@ def _two_named(first_row: Sequence[str]) -> Columns | None:
     return Columns(named[0], named[1], header=True)
 
 
-def _find(wanted: str, first_row: Sequence[str], name: str) -> int:
+def find_column(wanted: str, first_row: Sequence[str], name: str) -> int:
+    """The place, from 0, of a column that was chosen by number (from 1) or by header name."""
     if wanted.isdecimal():
         if int(wanted) < 1:
             raise DataError(f"{name}: there is no column {wanted}; columns count from 1.")

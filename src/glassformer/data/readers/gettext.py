@@ -30,6 +30,7 @@ class Entry:
     fuzzy: bool = False
     obsolete: bool = False
     texts: dict[str, list[str]] = field(default_factory=dict)  # msgctxt, msgid, msgid_plural, msgstr or msgstr[0], ...
+    lines: dict[str, list[int]] = field(default_factory=dict)  # where each of them is, counted from 1
     last: str = ""  # the statement that a bare string goes on with
     size: int = 0
     oddities: list[Problem] = field(default_factory=list)
@@ -48,6 +49,19 @@ def read_po(path: Path, *, on_read: Callable[[int], None] | None = None) -> Iter
     for number, entry in enumerate(_entries(lines_of(blocks_of(path, on_read=on_read), path), name), 1):
         entry.place = Place(name, number, entry.place.byte, "entry")
         yield from _records(entry, path)
+
+
+def entries_of(path: Path) -> Iterator[Entry]:
+    """The entries as they are written, each with the lines that it takes."""
+    return _entries(lines_of(blocks_of(path), path), shown(path))
+
+
+def fillable(entry: Entry, path: Path) -> bool:
+    """Whether an entry has a text and room for its translation: not the header, not obsolete, well written."""
+    texts, problem = unescaped(entry)
+    if "msgid" in texts and not texts["msgid"] and "msgctxt" not in texts:
+        _check_charset(texts.get("msgstr", ""), path)
+    return problem is None and not entry.obsolete and bool(texts["msgid"].strip())
 
 
 def _entries(lines: Iterator[Line], name: str) -> Iterator[Entry]:
@@ -114,13 +128,14 @@ def _take(entry: Entry, text: str, line: Line, place: Place) -> None:
         odd.append(Problem("too big", f"an entry of over {MAX_LINE:,} characters", entry.place))
     elif string is not None:
         entry.texts.setdefault(entry.last, []).append(string[1])
+        entry.lines.setdefault(entry.last, []).append(place.number)
     if not any(one.kind in UNUSABLE | {"syntax"} for one in entry.oddities):
         entry.oddities += odd[:1]
 
 
 def _records(entry: Entry, path: Path) -> Iterator[Record]:
     """The pairs of an entry: msgid and its translation, or one for each plural form."""
-    texts, problem = _unescaped(entry)
+    texts, problem = unescaped(entry)
     source, notes = texts.get("msgid", ""), tuple(odd for odd in entry.oddities if odd.kind == "bom")
     forms = sorted((name for name in texts if name.startswith("msgstr")), key=_form)
     if "msgid" in texts and not source and "msgctxt" not in texts and not entry.obsolete:
@@ -148,7 +163,7 @@ def _status(entry: Entry) -> Problem | None:
     return Problem("fuzzy", "fuzzy: nobody has confirmed this translation", entry.place) if entry.fuzzy else None
 
 
-def _unescaped(entry: Entry) -> tuple[dict[str, str], Problem | None]:
+def unescaped(entry: Entry) -> tuple[dict[str, str], Problem | None]:
     """The texts of an entry without their escapes, and what keeps it from being read."""
     problem = next((odd for odd in entry.oddities if odd.kind != "bom"), None)
     texts = {}

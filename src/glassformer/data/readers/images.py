@@ -68,7 +68,20 @@ def pictures_of(path: Path) -> list[Picture]:
         return from_idx(content, path)
     if PNM.match(content):
         return [from_pnm(content, path)]
+    if is_text(content):
+        raise DataError(f"{shown(path)}: text, not an image. Give an image file; texts need a model that reads texts.")
     return [by_pillow(path)]
+
+
+def is_text(content: bytes) -> bool:
+    """Whether a file holds plain text, which no library reads as an image; XPM and XBM images are written as code."""
+    if not content or b"\0" in content or content.lstrip().startswith((b"/* XPM", b"#define")):
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def foreign(head: bytes) -> bool:

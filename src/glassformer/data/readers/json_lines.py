@@ -45,7 +45,7 @@ def read_json_lines(
     number = misses = texts = 0
     for number, line in enumerate(lines_of(blocks_of(path, on_read=on_read), path), 1):
         place = Place(name, number, line[1])
-        value, problem = _value(line, place)
+        value, problem = value_of(line, place)
         if problem is None and keys is None:
             keys = _choose(value, place, columns, languages)
         misses, texts = misses + (problem is not None), texts + bool(line[0].strip())
@@ -53,10 +53,14 @@ def read_json_lines(
             break
         yield _no_pair(line, place, problem) if problem or keys is None else _record(value, keys, line, place)
     if misses == number and texts:
-        raise DataError(
-            f"{name} does not look like JSON lines: none of its first {number:,} lines is an object or an array. "
-            f"Write one a line: {_SHAPES}; jq -c '.[]' makes such lines of one large array."
-        )
+        raise not_json_lines(name, number)
+
+
+def not_json_lines(name: str, lines: int) -> DataError:
+    return DataError(
+        f"{name} does not look like JSON lines: none of its first {lines:,} lines is an object or an array. "
+        f"Write one a line: {_SHAPES}; jq -c '.[]' makes such lines of one large array."
+    )
 
 
 def _no_pair(line: Line, place: Place, problem: Problem | None) -> Record:
@@ -64,7 +68,7 @@ def _no_pair(line: Line, place: Place, problem: Problem | None) -> Record:
     return Record("", "", place, problem, notes)
 
 
-def _value(line: Line, place: Place) -> tuple[Any, Problem | None]:
+def value_of(line: Line, place: Place) -> tuple[Any, Problem | None]:
     """The object or array of a line, or what is wrong with it."""
     text, _, oddities = line
     if oddities and (problem := next((odd for odd in oddities if odd.kind in UNUSABLE), None)):
@@ -144,6 +148,25 @@ def _choose(value: Any, place: Place, columns: Choice, languages: Choice) -> Key
         what = "not clear where the two texts are" if found else "no two texts found"
         raise DataError(f"{place}: {what} in {_what(value)}. Allowed: {_SHAPES}; choose two keys with --columns.")
     return found[0]
+
+
+def choose_keys_to_fill(value: Any, place: Place, columns: Choice, languages: Choice) -> Keys:
+    """The same for objects in which the target key may not be there yet."""
+    if isinstance(value, list):
+        return _choose(value, place, columns, languages)
+    inside = "translation" if isinstance(value.get("translation"), dict) else None
+    for holder in dict.fromkeys((None, inside)):
+        inner = value[holder] if holder else value
+        if columns is not None and columns[0] in inner:
+            return Keys(*columns, inside=holder)
+        if columns is None and languages is not None and (sources := matching(languages[0], inner)):
+            return Keys(sources[0], (matching(languages[1], inner) or [languages[1]])[0], holder)
+    if columns is not None:
+        raise DataError(f"{place}: no {columns[0]!r} in {_what(value)}. Choose one of its keys as the source.")
+    named = [(a, b) for a, b in _NAMES if a in value]
+    if named and not any(b in value for _, b in named):
+        return Keys(*named[0])
+    return _choose(value, place, columns, languages)
 
 
 def _numbers(columns: Choice) -> Keys | None:

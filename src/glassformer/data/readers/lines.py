@@ -1,13 +1,15 @@
 """Lines of text from blocks of bytes: each with the byte where it begins, and with what is odd about it.
 
-Only "\\n" ends a line, and one "\\r" before it is dropped. Clean blocks are decoded at once; a line is looked at alone
-only where its block holds something odd. A line too long to be a sentence is never held in memory.
+Only "\\n" ends a line, and one "\\r" before it is dropped. Clean blocks are decoded at once; a line is examined alone
+only if its block contains something odd. A line too long to be a sentence is never held in memory: it is reported, or
+given in pieces if the caller asks for that.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate, chain, count, repeat
 from operator import add
 from pathlib import Path
@@ -19,7 +21,9 @@ from glassformer.errors import DataError
 MAX_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 
-# What other programs take for the end of a line.
+CONTINUED = "continued"  # the oddity of a piece of a long line that is not its last
+
+# Characters that other programs take for the end of a line.
 SEPARATORS = {
     "\n": "line feed",
     "\x0b": "vertical tab",
@@ -40,9 +44,12 @@ _SAMPLE = 4096  # bytes that decide whether this is UTF-16
 Line = tuple[str, int, tuple[Problem, ...]]
 
 
-def lines_of(blocks: Iterable[bytes], path: Path) -> Iterator[Line]:
-    """All lines, in order. Oddities are the kinds encoding, nul, too big (not to be used), bom and separator."""
-    return chain.from_iterable(_runs(iter(blocks), path))
+def lines_of(blocks: Iterable[bytes], path: Path, *, pieces: bool = False) -> Iterator[Line]:
+    """All lines, in order. Oddities are the kinds encoding, nul, too big (not to be used), bom and separator.
+
+    With `pieces`, a line that is too big is given in pieces instead, each but the last with the oddity `continued`.
+    """
+    return chain.from_iterable(_runs(iter(blocks), path, pieces))
 
 
 def count_lines(path: Path) -> int:
@@ -53,20 +60,23 @@ def count_lines(path: Path) -> int:
     return lines + (last != b"\n")
 
 
-def _runs(blocks: Iterator[bytes], path: Path) -> Iterator[Iterable[Line]]:
+def _runs(blocks: Iterator[bytes], path: Path, pieces: bool) -> Iterator[Iterable[Line]]:
     """Lines by the chunk, so that the chain of them runs without a step of Python between two lines."""
     name, number = shown(path), 1
     head = _head(blocks)
     _refuse_utf16(head, path)
     start = len(BOM) if head.startswith(BOM) else 0
-    for chunk in _chunks(chain([head[start:]], blocks)):
+    most = 1 << 62 if pieces else MAX_LINE  # chunks of whole lines are in memory already
+    for chunk in _chunks(chain([head[start:]], blocks), pieces):
         if isinstance(chunk, int):
             run: list[Line] | Iterator[Line] = [_too_big(chunk, start, number, name)]
             length, lines = chunk + 1, 1
+        elif isinstance(chunk, _Piece):
+            run, lines, length = [_continued(chunk.raw, start, number, name)], 0, len(chunk.raw)
         else:
-            run, lines = _run(chunk, start, number, name)
+            run, lines = _run(chunk, start, number, name, most)
             length = len(chunk)
-        yield _noting_bom(run, name) if number == 1 and head.startswith(BOM) else run
+        yield _noting_bom(run, name) if start == len(BOM) and head.startswith(BOM) else run
         start, number = start + length, number + lines
 
 
@@ -77,8 +87,15 @@ def _head(blocks: Iterator[bytes]) -> bytes:
     return head
 
 
-def _chunks(blocks: Iterable[bytes]) -> Iterator[bytes | int]:
-    """Whole lines, many at once; or the size of one line that is too big."""
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a long line; the line continues."""
+
+    raw: bytes
+
+
+def _chunks(blocks: Iterable[bytes], pieces: bool) -> Iterator[bytes | int | _Piece]:
+    """Whole lines, many at once; or the size of one line that is too big, or pieces of it."""
     rest, let_go = b"", 0
     for block in blocks:
         if let_go:
@@ -92,6 +109,10 @@ def _chunks(blocks: Iterable[bytes]) -> Iterator[bytes | int]:
         if end:
             yield rest + block[:end]
         rest = block[end:] if end else rest + block
+        while pieces and len(rest) > MAX_LINE:
+            end = _cut_at(rest[:MAX_LINE])
+            yield _Piece(rest[:end])
+            rest = rest[end:]
         if len(rest) > MAX_LINE:
             rest, let_go = b"", len(rest)
     if let_go:
@@ -100,17 +121,27 @@ def _chunks(blocks: Iterable[bytes]) -> Iterator[bytes | int]:
         yield rest
 
 
-def _run(chunk: bytes, start: int, number: int, name: str) -> tuple[Iterator[Line], int]:
+def _cut_at(raw: bytes) -> int:
+    """Where to cut a long line: after its last space, else between two characters."""
+    if end := raw.rfind(b" ") + 1:
+        return end
+    end = len(raw)
+    while end > len(raw) - 4 and raw[end - 1] & 0xC0 == 0x80:  # inside a character
+        end -= 1
+    return end - 1  # before its first byte
+
+
+def _run(chunk: bytes, start: int, number: int, name: str, most: int) -> tuple[Iterator[Line], int]:
     """The lines of a chunk, and how many there are."""
     raw = chunk.split(b"\n")
     if not raw[-1]:
         raw.pop()
     starts = map(add, accumulate(map(len, raw), initial=start), count())
-    texts = _clean_texts(chunk) if max(map(len, raw)) <= MAX_LINE else None
+    texts = _clean_texts(chunk) if max(map(len, raw)) <= most else None
     if texts is not None:
         return zip(texts, starts, repeat(()), strict=False), len(raw)
     places = zip(raw, starts, count(number), strict=False)
-    return (_line(line, byte, n, name) for line, byte, n in places), len(raw)
+    return (_line(line, byte, n, name, most) for line, byte, n in places), len(raw)
 
 
 def _clean_texts(chunk: bytes) -> list[str] | None:
@@ -125,9 +156,15 @@ def _clean_texts(chunk: bytes) -> list[str] | None:
     return None if any(sign in text for sign in _LOOK_CLOSER) else text.split("\n")
 
 
-def _line(raw: bytes, start: int, number: int, name: str) -> Line:
+def _continued(raw: bytes, start: int, number: int, name: str) -> Line:
+    text, byte, oddities = _line(raw + b"\r", start, number, name, len(raw) + 1)  # so that one of its own stays
+    detail = f"a line of over {MAX_LINE:,} bytes, read in pieces"
+    return text, byte, (*oddities, Problem(CONTINUED, detail, Place(name, number, start)))
+
+
+def _line(raw: bytes, start: int, number: int, name: str, most: int) -> Line:
     """One line on its own."""
-    if len(raw) > MAX_LINE:
+    if len(raw) > most:
         return _too_big(len(raw), start, number, name)
     raw = raw.removesuffix(b"\r")
     try:

@@ -43,3 +43,15 @@ class Record:
     place: Place  # of the unit, or of the source's line
     problem: Problem | None = None
     notes: tuple[Problem, ...] = ()  # oddities that do not keep it from being used
+    target_at: tuple[str, int] | None = None  # file and byte of the target, if it is not where `place` is
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return self.source, self.target
+
+    def flaw(self, kind: str, detail: str) -> Problem:
+        """A problem of this unit. A detail that begins with `target:` is about the target, and placed there."""
+        place = self.place
+        if self.target_at is not None and detail.startswith("target:"):
+            place = Place(self.target_at[0], place.number, self.target_at[1], place.unit)
+        return Problem(kind, detail, place)

@@ -28,7 +28,7 @@ def unescaped_pair(source: str, target: str, place: Place, *, oddities: tuple[Pr
     first, second = source.strip(), target.strip()
     if first and second and not oddities and first.isprintable() and second.isprintable():
         return Record(first, second, place)  # nothing to look for: no printable sign is odd
-    found = tuple(flaw for flaw in (_flaw(source, place), _flaw(target, place)) if flaw)
+    found = tuple(flaw for flaw in (escape_flaw(source, place), escape_flaw(target, place)) if flaw)
     if found:
         source, target = (text.encode("utf-8", "replace").decode() for text in (source, target))
     return _judged(Side(source, place, (*oddities, *found)), Side(target, place), exact=False)
@@ -40,7 +40,8 @@ def _judged(source: Side, target: Side, *, exact: bool) -> Record:
     notes = [one for one in odd if one.kind not in UNUSABLE and one.kind != "separator"]
     if problem is None:
         notes += [note for side in (source, target) for note in _inner_separators(side, exact)]
-    return Record(source.text.strip(), target.text.strip(), source.place, problem, tuple(notes))
+    target_at = (target.place.file, target.place.byte)
+    return Record(source.text.strip(), target.text.strip(), source.place, problem, tuple(notes), target_at)
 
 
 def _blank(source: Side, target: Side) -> Problem | None:
@@ -61,8 +62,8 @@ def _inner_separators(side: Side, exact: bool) -> tuple[Problem, ...]:
     return separator_notes(text, place, exact=exact)
 
 
-def _flaw(text: str, place: Place) -> Problem | None:
-    """What an escape can smuggle into a text that no file of text can hold."""
+def escape_flaw(text: str, place: Place) -> Problem | None:
+    """What an escape can put into a text but no text file can hold: a NUL, half a character."""
     if "\0" in text:
         return Problem("nul", "a NUL character", place)
     try:

@@ -13,7 +13,7 @@ from glassformer.data.readers.opening import blocks_of, shown
 from glassformer.data.readers.records import Place, Problem, Record
 from glassformer.data.readers.sentences import UNUSABLE, Side, pair, unescaped_pair
 
-_PEEK = 50  # lines that decide about header and delimiter
+PEEK = 50  # lines that decide about header and delimiter
 
 Choice = tuple[str, str] | None
 
@@ -23,7 +23,7 @@ def read_tsv(
 ) -> Iterator[Record]:
     """Rows of tab-separated cells; a quote is a letter like any other."""
     name, lines = shown(path), lines_of(blocks_of(path, on_read=on_read), path)
-    peek = list(islice(lines, _PEEK))
+    peek = list(islice(lines, PEEK))
     header_at, first_row = _first_row([text.split("\t") for text, _, _ in peek])
     chosen = choose_columns(first_row, name, columns=columns, languages=languages)
     at_source, at_target, needed = chosen.source, chosen.target, chosen.needed
@@ -33,11 +33,10 @@ def read_tsv(
     for number, (text, byte, odd) in enumerate(chain(peek, lines), 1):
         cells = text.split("\t")
         place = Place(name, number, byte)
-        if len(cells) < needed or odd or len(cells) > most or number == header_at:
+        notes = (_further(len(cells), chosen, place),) if len(cells) > most else ()
+        if len(cells) < needed or odd or number == header_at:
             record = _tsv_row(cells, chosen, place, odd, header=number == header_at)
-            if len(cells) > most:
-                record.notes += (_further(len(cells), chosen, place),)
-                most = 1 << 30
+            record.notes += notes
             misses += len(cells) < needed
             texts += bool(text.strip())
             if misses == number == HOPELESS and texts:
@@ -46,9 +45,11 @@ def read_tsv(
             continue
         source, target = cells[at_source].strip(), cells[at_target].strip()
         if source and target:
-            yield Record(source, target, place)
+            yield Record(source, target, place, notes=notes)
         else:
-            yield _tsv_row(cells, chosen, place, odd)
+            record = _tsv_row(cells, chosen, place, odd)
+            record.notes += notes
+            yield record
     if misses == number and texts:
         raise no_table(name, chosen.needed, number, kind="TSV", separated="tabs")
 
@@ -101,18 +102,17 @@ def read_csv(
 ) -> Iterator[Record]:
     """Rows of cells that may be quoted, between commas, semicolons or tabs."""
     name, lines = shown(path), lines_of(blocks_of(path, on_read=on_read), path)
-    peek: list[Line] = list(islice(lines, _PEEK))
+    peek: list[Line] = list(islice(lines, PEEK))
     delimiter = sniff_delimiter([text for text, _, _ in peek])
     rows = csv_rows(chain(peek, lines), delimiter, name)
     first = list(_until_filled(rows))
     chosen = choose_columns(first[-1].cells if first else [], name, columns=columns, languages=languages)
     header_at = len(first) if chosen.header else 0
-    number, misses, texts, warned = 0, 0, 0, columns is not None
+    number, misses, texts = 0, 0, 0
     for number, row in enumerate(chain(first, rows), 1):
         record = _csv_row(row, chosen, header=number == header_at)
-        if len(row.cells) > 2 and not warned:
+        if len(row.cells) > 2 and columns is None:  # who chooses columns knows of the others
             record.notes += (_further(len(row.cells), chosen, row.place),)
-            warned = True
         if len(row.cells) < chosen.needed:
             misses, texts = misses + 1, texts + any(cell.strip() for cell in row.cells)
             if misses == number == HOPELESS and texts:

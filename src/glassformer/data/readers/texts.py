@@ -10,6 +10,8 @@ from glassformer.data.readers.opening import blocks_of, check_file
 from glassformer.data.readers.sentences import UNUSABLE
 from glassformer.errors import DataError
 
+ADVICE = {"encoding": "Save the file as UTF-8, for instance with iconv.", "too big": "Split the line into sentences."}
+
 
 def texts_of(path: Path) -> Iterator[str]:
     """Every line of a file, plain or packed. One that cannot be read is an error that names its place."""
@@ -17,5 +19,5 @@ def texts_of(path: Path) -> Iterator[str]:
     for text, _, oddities in lines_of(blocks_of(path), path):
         for odd in oddities:
             if odd.kind in UNUSABLE:
-                raise DataError(f"{odd}. Mend the line, or save the file as UTF-8, for instance with iconv.")
+                raise DataError(f"{odd}. {ADVICE.get(odd.kind, 'Correct or remove this line.')}")
         yield text

@@ -62,7 +62,7 @@ def _no_pair(name: str, found: dict[str, None], what: str) -> DataError:
 def _record(unit: Unit, wanted: tuple[str, str]) -> Record:
     chosen, oddities = [], []
     for language in wanted:
-        variants = _variants(unit, language)
+        variants = variants_of(unit, language)
         chosen += variants[:1]
         if len(variants) > 1:
             detail = f"{len(variants)} variants for {language}: the first is taken"
@@ -76,7 +76,7 @@ def _record(unit: Unit, wanted: tuple[str, str]) -> Record:
     return record
 
 
-def _variants(unit: Unit, language: str) -> list[Variant]:
+def variants_of(unit: Unit, language: str) -> list[Variant]:
     """The forms of a unit in a language: those that are named exactly so, then the regional ones."""
     code = plain_code(language)
     exact = [one for one in unit.variants if one.code == code]
@@ -84,8 +84,8 @@ def _variants(unit: Unit, language: str) -> list[Variant]:
 
 
 def _missing(unit: Unit, wanted: tuple[str, str]) -> Record:
-    texts = [(_variants(unit, language) or [Variant("")])[0].text.strip() for language in wanted]
-    missing = " and ".join(repr(language) for language in wanted if not _variants(unit, language)) or repr(wanted[1])
+    texts = [(variants_of(unit, language) or [Variant("")])[0].text.strip() for language in wanted]
+    missing = " and ".join(repr(language) for language in wanted if not variants_of(unit, language)) or repr(wanted[1])
     has = ", ".join(variant.language[:20] or "none" for variant in unit.variants[:8]) or "nothing"
     problem = Problem("language", f"nothing in {missing}; it has {has}", unit.place)
     return Record(texts[0], texts[1], unit.place, problem)

@@ -24,7 +24,7 @@ _VARIANTS = 1000  # of one unit; more are not looked at
 _STANDING = {"ph", "ut"}  # of the codes those that stand for something of their own, such as a line break
 _GAP = "\0"  # no XML text can hold it
 _GAPS = re.compile(f"(.?){_GAP}+(.?)", re.DOTALL)
-_CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that hold formatting codes, not text
+CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that hold formatting codes, not text
 
 
 @dataclass
@@ -35,6 +35,8 @@ class Variant:
     code: str = ""  # in one spelling for all
     text: str = ""
     inline: bool = False
+    segment: tuple[int, int] | None = None  # bytes where the tags <seg> and </seg> begin
+    old_attribute: bool = False  # lang instead of xml:lang
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Unit:
 
     place: Place
     variants: list[Variant] = field(default_factory=list)
+    end: int = 0  # the byte where its closing tag begins
     size: int = 0  # characters of all segments
     problem: Problem | None = None
 
@@ -52,6 +55,7 @@ class _Segment:
     """The text of a variant while it is being read."""
 
     variant: Variant
+    start: int  # byte
     texts: list[str] = field(default_factory=list)
     inside: int = 0  # open elements in it
     codes: int = 0  # those of them within formatting codes
@@ -89,11 +93,12 @@ class _Handler:
             self._start_unit()
         elif tag == "tuv" and self._unit is not None:
             language = attributes.get("xml:lang") or attributes.get("lang") or ""
-            self._variant = Variant(language.strip(), plain_code(language.strip()))
+            old = "xml:lang" not in attributes and "lang" in attributes
+            self._variant = Variant(language.strip(), plain_code(language.strip()), old_attribute=old)
             if len(self._unit.variants) < _VARIANTS:
                 self._unit.variants.append(self._variant)
         elif tag == "seg" and self._variant is not None and not self._variant.text:
-            self._segment = _Segment(self._variant)
+            self._segment = _Segment(self._variant, self.parser.CurrentByteIndex)
 
     def _check_depth(self, tag: str) -> None:
         self._depth += 1
@@ -115,12 +120,15 @@ class _Handler:
         self._depth -= 1
         tag = tag.rpartition(":")[2]
         if self._segment is not None:
+            if not self._segment.inside:
+                self._segment.variant.segment = (self._segment.start, self.parser.CurrentByteIndex)
             self._segment = _after_end(self._segment)
         elif tag == "tuv":
             self._variant = None
         elif tag == "tu" and self._nested:
             self._nested -= 1
         elif tag == "tu" and self._unit is not None:
+            self._unit.end = self.parser.CurrentByteIndex
             self.units.append(self._unit)
             self._unit = None
 
@@ -162,7 +170,7 @@ def _start_inline(segment: _Segment, tag: str) -> None:
     if tag in _STANDING and segment.texts and not segment.codes:
         segment.texts.append(_GAP)
     segment.inside += 1
-    segment.codes += segment.codes > 0 or tag in _CODES
+    segment.codes += segment.codes > 0 or tag in CODES
 
 
 def _closed(gap: re.Match[str]) -> str:

@@ -18,7 +18,8 @@ from glassformer.errors import DataError
 
 PIECE = 1 << 18
 BOMB_RATIO = 250  # text packs 3 to 10 times, the most repetitive logs 100 times
-BOMB_START = 64 << 20  # below this no harm is done, whatever the ratio
+BOMB_START = 4 << 20  # below this no harm is done, whatever the ratio: a million lines, if they are tiny
+PACKED_STEP = BOMB_START // BOMB_RATIO  # unpacked at a time, so that the ratio is known before much has come out
 UNPACKING_MEMORY = 128 << 20  # enough for `xz -9` and `zstd --ultra -22`
 
 _FOREIGN = {
@@ -142,7 +143,7 @@ def unpacked(packed: Iterator[bytes], name: str, packing: str) -> Iterator[bytes
     """All packed streams of a file one after another; NULs between and after them are padding."""
     unpacker: _Unpacker | None = _new_unpacker(packing)
     before, size_in, size_out = 0, 0, 0  # `before`: unpacked by the streams before this one
-    for data in packed:
+    for data in _cut(packed):
         size_in += len(data)
         while data:
             if unpacker is None:
@@ -163,6 +164,12 @@ def unpacked(packed: Iterator[bytes], name: str, packing: str) -> Iterator[bytes
             unpacker = None if unpacker.eof else unpacker
     if unpacker is not None:
         raise DataError(f"{name}: cut off after {size_out:,} bytes unpacked ({packing}). Make or copy it again.")
+
+
+def _cut(packed: Iterator[bytes]) -> Iterator[bytes]:
+    for data in packed:
+        for start in range(0, len(data), PACKED_STEP):
+            yield data[start : start + PACKED_STEP]
 
 
 def _check_ratio(name: str, size_in: int, size_out: int) -> None:

@@ -136,8 +136,8 @@ function linkPicture(pattern, rows, columns) {
   const cut = (piece) => (piece.length > 14 ? piece.slice(0, 13) + "…" : piece);
   const lines = pattern.flatMap((row, t) => row.map((value, s) => (value > 0.04
     ? svg("line", { x1: 128, x2: 272, y1: y(s, columns.length), y2: y(t, rows.length), "stroke-width": (0.5 + 4 * value).toFixed(2), opacity: value.toFixed(2) },
-        svg("title", {}, `${rows[t]} reads ${columns[s]}: ${value}`)) : null)));
-  const names = (list, x, anchor) => list.map((piece, i) => svg("text", { x, y: y(i, list.length) + 4, "text-anchor": anchor, style: "unicode-bidi:isolate" }, cut(piece)));
+        svg("title", {}, `${isolated(rows[t])} reads ${isolated(columns[s])}: ${value}`)) : null)));
+  const names = (list, x, anchor) => list.map((piece, i) => svg("text", { x, y: y(i, list.length) + 4, "text-anchor": anchor, style: "unicode-bidi:plaintext" }, cut(piece)));
   const heads = [svg("text", { x: 120, y: 18, "text-anchor": "end", style: "fill:var(--soft)" }, "is read"),
     svg("text", { x: 280, y: 18, style: "fill:var(--soft)" }, "reads")];
   return svg("svg", { class: "links", viewBox: `0 0 400 ${height}`, role: "img", "aria-label": "The same as lines from each piece to what it reads" },

@@ -14,17 +14,17 @@ function drawData({ data }, section) {
 
 function countRow(name, count, total, help, className) {
   return el("tr", { class: className }, el("th", { scope: "row" }, name), el("td", { class: "num" }, whole(count)),
-    el("td", { class: "num" }, shareOf(count, total)), el("td", { class: "help" }, help || ""));
+    el("td", { class: "num" }, shareOf(count, total)), el("td", { class: "help" }, words(help || "")));
 }
 
 // Each sum is the one before it less the rows between.
 function unitTable(units) {
   return el("table", { class: "counts told" }, el("tbody", {}, units.map(({ name, count, help, is_sum }) =>
-    countRow(is_sum ? name : `− ${name}`, count, units[0].count, help, is_sum ? "sum" : null))));
+    countRow(is_sum ? words(name) : ["− ", words(name)], count, units[0].count, help, is_sum ? "sum" : null))));
 }
 
 function sideNotes({ sides, repeated_sources }) {
-  const said = sides.map((side) => el("li", {}, side.name, side.known ? [" (", words(side.known), ")"] : "", `: ${whole(side.characters)} characters, ${whole(side.words)} words`));
+  const said = sides.map((side) => el("li", {}, words(side.name), side.known ? [" (", words(side.known), ")"] : "", `: ${whole(side.characters)} characters, ${whole(side.words)} words`));
   if (repeated_sources) said.push(el("li", {}, `${whole(repeated_sources)} sources stood before with another target`));
   return el("ul", { class: "note plain" }, said);
 }
@@ -41,9 +41,9 @@ function heldTable({ held }) {
 
 function filterTable({ filters, silent, left, examined }) {
   const tags = (one) => [one.applied ? " · in use" : "", one.recommended ? "" : " · not recommended"].join("");
-  const rows = filters.map((one) => countRow([one.name, el("span", { class: "note" }, tags(one))], one.count, examined, one.help));
+  const rows = filters.map((one) => countRow([words(one.name), el("span", { class: "note" }, tags(one))], one.count, examined, one.help));
   rows.push(countRow("left", left, examined, "after all recommended ones", "sum"));
-  return el("div", {}, el("table", { class: "counts told" }, el("tbody", {}, rows)), silent.length ? el("p", { class: "note" }, `Nothing for ${silent.join(", ")}.`) : null);
+  return el("div", {}, el("table", { class: "counts told" }, el("tbody", {}, rows)), silent.length ? el("p", { class: "note" }, `Nothing for ${silent.map(isolated).join(", ")}.`) : null);
 }
 
 function nothingFound({ left, units, examined, usable }) {
@@ -59,8 +59,8 @@ function findingList({ findings }, severity) {
 
 function findingCard({ kind, help, severity, count, of, examples }) {
   return el("details", { class: "finding", open: severity === "stop" },
-    el("summary", {}, el("strong", {}, kind), " ", el("span", { class: "num" }, whole(count)), " ",
-      el("span", { class: "note num" }, isNumber(of) ? shareOf(count, of) : ""), " ", el("span", { class: "note help" }, help)),
+    el("summary", {}, el("strong", {}, words(kind)), " ", el("span", { class: "num" }, whole(count)), " ",
+      el("span", { class: "note num" }, isNumber(of) ? shareOf(count, of) : ""), " ", el("span", { class: "note help" }, words(help))),
     el("ol", {}, examples.map(exampleItem)),
     count > examples.length ? el("p", { class: "note" }, `The first ${examples.length} of ${whole(count)}.`) : null);
 }

@@ -3,17 +3,17 @@
 const MARGIN = { top: 14, right: 16, bottom: 34, left: 50 };
 const CHART_HEIGHT = 250;
 
-const CHARTS = [
-  { title: "Loss", note: "lower is better", best: Math.min,
-    series: [["train_loss", "training"], ["valid_loss", "validation"]] },
-  { title: "Score on validation sentences", note: "higher is better", best: Math.max,
-    series: [["valid_bleu", "BLEU"], ["valid_chrf", "chrF"]] },
-  { title: "Learning rate", series: [["lr", "learning rate"]], zero: true },
-  { title: "Tokens per second", series: [["tokens_per_second", "tokens per second"]], zero: true },
-];
+const BEST = { "lower is better": Math.min, "higher is better": Math.max };
+
+// A chart as the data describe it (explain/charts.py), with what is needed to draw it.
+function chartOf({ title, series, better, digits, unit, zero }) {
+  const shown = isNumber(digits) ? (value) => isNumber(value) ? value.toFixed(digits) + unit : "–" : undefined;
+  return { title, series, zero, note: better, best: BEST[better], digits: shown };
+}
 
 function drawCurves(data, section) {
-  const charts = CHARTS.map((chart) => lineChart(chart, data.curves)).filter(Boolean);
+  const notes = data.curve_notes || {};
+  const charts = data.charts.map((chart) => lineChart({ ...chartOf(chart), explained: notes[chart.key] }, data.curves)).filter(Boolean);
   if (charts.length) section.append(el("div", { class: "charts" }, charts));
   return charts.length > 0;
 }
@@ -28,11 +28,13 @@ function lineChart(chart, curves) {
   const draw = () => holder.replaceChildren(chartSvg(chart, series, holder.clientWidth || 480, readout));
   whenPlaced(holder, draw);
   const caption = chart.note ? [chart.title, el("span", { class: "note" }, " · " + chart.note)] : [chart.title];
-  return el("figure", { class: "card" }, el("figcaption", {}, caption), legend(series), holder, readout);
+  return el("figure", { class: "card" }, el("figcaption", {}, caption), legend(series), holder, readout,
+    chart.explained ? el("p", { class: "note" }, words(chart.explained)) : null);
 }
 
+// Draws when this script has placed the holder in the page, without waiting for a frame, and again at each new width.
 function whenPlaced(holder, draw) {
-  requestAnimationFrame(draw);
+  queueMicrotask(draw);
   let width = 0;
   new ResizeObserver(() => {
     if (holder.clientWidth !== width) { width = holder.clientWidth; draw(); }
@@ -47,13 +49,14 @@ function legend(series) {
 }
 
 function summary(series, chart) {
+  const shown = chart.digits || short;
   const parts = series.map(({ name, points }) => {
     const values = points.map((point) => point[1]);
-    const last = `${name} ${short(values.at(-1))} at the end`;
+    const last = `${name} ${shown(values.at(-1))} at the end`;
     if (!chart.best || points.length < 2) return last;
     const best = chart.best(...values);
     const step = points[values.indexOf(best)][0];
-    return step === points.at(-1)[0] ? `${last} (its best)` : `${last}, best ${short(best)} at step ${whole(step)}`;
+    return step === points.at(-1)[0] ? `${last} (its best)` : `${last}, best ${shown(best)} at step ${whole(step)}`;
   });
   return parts.join(" · ");
 }
@@ -116,7 +119,7 @@ function follow(root, rule, { chart, series, scale, readout, width }) {
       ...here.map((one) => svg("circle", { class: "dot" + one.i, cx: scale.x(one.point[0]), cy: scale.y(one.point[1]), r: 4 })));
     rule.setAttribute("visibility", "visible");
     readout.textContent = `step ${whole(steps[at])}: ` + here.map((one) =>
-      `${one.name} ${short(one.point[1])}${one.point[0] === steps[at] ? "" : ` (step ${whole(one.point[0])})`}`).join(" · ");
+      `${one.name} ${(chart.digits || short)(one.point[1])}${one.point[0] === steps[at] ? "" : ` (step ${whole(one.point[0])})`}`).join(" · ");
   };
   const leave = () => { rule.setAttribute("visibility", "hidden"); readout.textContent = summary(series, chart); };
   root.addEventListener("pointermove", (event) => {

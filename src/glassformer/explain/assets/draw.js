@@ -17,9 +17,13 @@ const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG,
 
 // Words of the user's languages: the browser finds their direction, and they cannot turn their surroundings.
 const words = (text, className) => el("bdi", { dir: "auto", class: className }, text);
+// The same inside a text of ours, where no element can stand.
+const isolated = (text) => `\u2068${text}\u2069`;
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const whole = (value) => Math.round(value).toLocaleString("en");
+
+const fixed = (value) => (isNumber(value) ? value.toFixed(1) : "–"); // scores: the one place where they are rounded
 
 function percent(value) {
   if (value > 0 && value < 0.0005) return "<0.1%";
@@ -40,7 +44,7 @@ function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
   const list = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) list.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) list.push(i * step + 0); // + 0: no "-0"
   return list;
 }
 

@@ -83,9 +83,9 @@ function tokenNote({ allowed, left_out, of }) {
 function lengthChart({ sides, examined }, shown) {
   const { measure, medians, p95, longest_known, limit, over_limit } = shown;
   const known = (value) => (value >= longest_known ? `${whole(value)} or more` : whole(value));
-  const resting = sides.map((side, i) => `${side.name}: half up to ${known(medians[i])}, 95% up to ${known(p95[i])}`).join(" · ");
+  const resting = sides.map((side, i) => `${isolated(side.name)}: half up to ${known(medians[i])}, 95% up to ${known(p95[i])}`).join(" · ");
   const swatch = (i) => svg("svg", { "aria-hidden": "true", viewBox: "0 0 30 10" }, svg("rect", { class: "dot" + i, x: 8, width: 14, height: 10 }));
-  const legend = el("div", { class: "legend" }, sides.map((side, i) => el("span", {}, swatch(i), side.name, i ? " ↓" : " ↑")));
+  const legend = el("div", { class: "legend" }, sides.map((side, i) => el("span", {}, swatch(i), words(side.name), i ? " ↓" : " ↑")));
   const caption = [`Length in ${measure}`, el("span", { class: "note" }, ` · ${whole(examined)} pairs`)];
   const figure = barFigure(caption, resting, (width, readout) => lengthSvg(shown, sides, width, readout, resting), legend);
   if (limit) figure.append(el("p", { class: "note" }, limitNote(limit, measure, over_limit)));
@@ -120,7 +120,7 @@ function lengthSvg(shown, sides, width, readout, resting) {
       cursor.setAttribute("x", BARS.left + i * step);
       cursor.setAttribute("visibility", "visible");
       readout.textContent = `${barName(shown, i)}: ` + sides.map((side, s) =>
-        `${side.name} ${whole(bars[s][i])} (${shareOf(bars[s][i], sumOf(bars[s]))})`).join(" · ");
+        `${isolated(side.name)} ${whole(bars[s][i])} (${shareOf(bars[s][i], sumOf(bars[s]))})`).join(" · ");
     },
     rest: () => { cursor.setAttribute("visibility", "hidden"); readout.textContent = resting; },
   });

@@ -30,7 +30,7 @@ function drawProgress(data, section) {
   const share = steps ? step / steps : 0;
   const where = refresh ? `Training, step ${whole(step)} of ${whole(steps)}, about ${duration(left)} left`
     : `Stopped at step ${whole(step)} of ${whole(steps)}. The same command goes on from there; it will take about ${duration(left)}`;
-  const said = [`epoch ${whole(epoch)}`, elapsed ? `${duration(elapsed)} so far, validations included` : "", best].filter(Boolean);
+  const said = [`epoch ${whole(epoch)}`, elapsed ? `${duration(elapsed)} so far, validations included` : "", best && isolated(best)].filter(Boolean);
   section.append(
     el("p", { class: "where" }, where + "."),
     el("div", { class: "bar far-along", role: "progressbar", "aria-valuenow": Math.round(100 * share), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Steps done" },

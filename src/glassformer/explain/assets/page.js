@@ -3,14 +3,15 @@
 const SECTIONS = [
   ["progress", (data) => (data.progress.refresh ? "Training goes on" : "Training was stopped"), (data) => data.progress, drawProgress],
   ["verdict", "In plain words", (data) => data.verdict, drawVerdict],
-  ["scores", (data) => `Scores on ${data.part || "held-out sentences"}`, (data) => data.scores, drawScores],
+  ["scores", (data) => `Scores on ${data.part ? isolated(data.part) : "held-out " + data.held}`, (data) => data.scores, drawScores],
   ["differences", "Scores and differences", (data) => data.compared, drawDifferences],
   ["learned", "How they learned", (data) => data.compared && data.compared.curves.length, drawComparedCurves],
   ["settings", "What differs in the settings", (data) => data.compared && data.compared.settings.length, drawComparedSettings],
   ["apart", "Where they differ most", (data) => data.compared && data.compared.sentences.length, drawApart],
   ["curves", "How it learned", (data) => data.curves, drawCurves],
-  ["watched", "How the translations improved", (data) => data.watched, drawWatched],
+  ["watched", (data) => `How the ${data.predictions} improved`, (data) => data.watched, drawWatched],
   ["samples", "Translations", (data) => data.samples, drawSamples],
+  ["tables"],
   ["sentence", "A sentence, piece by piece", (data) => data.sentence, drawSentence],
   ["steps", "Choosing the words", (data) => data.sentence && data.sentence.steps.length, drawSteps],
   ["attention", "Who looks at whom", (data) => data.sentence, drawAttention],
@@ -43,10 +44,10 @@ function drawSection([id, named, wanted, draw], data) {
 function drawPage() {
   const data = JSON.parse(document.getElementById("data").textContent);
   document.getElementById("top").append(
-    el("p", { class: "kicker" }, `Glassformer · ${data.about || "report of a run"}`),
+    el("p", { class: "kicker" }, `Glassformer · ${data.about ? isolated(data.about) : "report of a run"}`),
     el("h1", {}, words(data.title || "")),
     data.subtitle ? el("p", { class: "subtitle" }, words(data.subtitle)) : "");
-  const links = SECTIONS.map((section) => drawSection(section, data)).filter(Boolean);
+  const links = SECTIONS.flatMap((section) => (section[0] === "tables" ? tableSections(data) : [section])).map((section) => drawSection(section, data)).filter(Boolean);
   const nav = document.getElementById("contents");
   if (links.length > 1) nav.append(el("ul", {}, links));
   else nav.remove();

@@ -3,38 +3,47 @@
 const FIRST_SAMPLES = 12;
 
 function drawVerdict(data, section) {
-  section.append(...data.verdict.map((sentence) => el("p", {}, sentence)));
+  section.append(...data.verdict.map((sentence) => el("p", {}, words(sentence))));
   return true;
 }
 
 function drawScores(data, section) {
-  section.append(el("div", { class: "tiles" }, data.scores.map(scoreCard)));
+  section.append(el("div", { class: "tiles" }, data.scores.map((score) => scoreCard(score, metricOf(score, data.metrics), data.held))));
   return true;
 }
 
-function scoreCard(score) {
+// What the data say of the metric of a score, by its key or its label.
+const UNKNOWN_METRIC = { digits: 1, unit: "", better: "", low: 0, high: 100 };
+const metricOf = ({ key, name }, metrics) =>
+  (metrics || []).find((one) => (key ? one.key === key : one.label === name)) || UNKNOWN_METRIC;
+const metricText = (value, { digits, unit }) => (isNumber(value) ? value.toFixed(digits) + unit : "–");
+
+function scoreCard(score, metric, held) {
+  const shown = (value) => metricText(value, metric);
   const hasInterval = isNumber(score.low) && isNumber(score.high);
   const said = [];
-  if (hasInterval) said.push(`95% interval ${short(score.low)} to ${short(score.high)}`);
-  if (isNumber(score.sentences)) said.push(`${whole(score.sentences)} sentences`);
+  if (hasInterval) said.push(`95% interval ${shown(score.low)} to ${shown(score.high)}`);
+  if (isNumber(score.sentences)) said.push(`${whole(score.sentences)} ${held}`);
+  if (score.decoding) said.push(isolated(score.decoding));
   return el("div", { class: "card" },
-    el("h3", {}, score.name),
-    el("div", { class: "big" }, isNumber(score.value) ? short(score.value) : "not measured"),
-    hasInterval && isNumber(score.value) ? intervalBar(score) : null,
+    el("h3", {}, words(score.name)),
+    el("div", { class: "big" }, isNumber(score.value) ? shown(score.value) : "not measured"),
+    hasInterval && isNumber(score.value) ? intervalBar(score, metric) : null,
     said.length ? el("p", { class: "note", style: "margin:0" }, said.join(" · ")) : null,
-    score.signature ? el("p", { class: "note mono", style: "margin:.5rem 0 0" }, score.signature) : null);
+    score.signature ? el("p", { class: "note mono", style: "margin:.5rem 0 0" }, words(score.signature)) : null);
 }
 
-// From 0 to the end of the scale; the interval as a thick line, the value as a tick.
-function intervalBar({ value, low, high }) {
-  const end = 100; // all of these are percentages
-  const x = (v) => 4 + (clamp(v, 0, end) / end) * 292;
+// From one end of the scale to the other; the interval as a thick line, the value as a tick. Nothing for an open scale.
+function intervalBar({ value, low, high }, metric) {
+  if (!isNumber(metric.high)) return null;
+  const begin = metric.low, end = metric.high;
+  const x = (v) => 4 + ((clamp(v, begin, end) - begin) / (end - begin)) * 292;
   const mark = (v, text, anchor) => svg("text", { x: x(v), y: 34, "text-anchor": anchor }, text);
-  return svg("svg", { class: "interval", viewBox: "0 0 300 36", role: "img", "aria-label": `${low} to ${high} on a scale of 0 to ${end}` },
+  return svg("svg", { class: "interval", viewBox: "0 0 300 36", role: "img", "aria-label": `${metricText(low, metric)} to ${metricText(high, metric)} on a scale of ${begin} to ${end}` },
     svg("line", { class: "axis", x1: 4, x2: 296, y1: 12, y2: 12 }),
     svg("line", { class: "series s0", x1: x(low), x2: Math.max(x(high), x(low) + 2), y1: 12, y2: 12, "stroke-width": 9, style: "stroke-width:9;stroke-linecap:butt;opacity:.45" }),
     svg("line", { class: "series s0", x1: x(value), x2: x(value), y1: 4, y2: 20 }),
-    mark(0, "0", "start"), mark(end, String(end), "end"));
+    mark(begin, String(begin), "start"), mark(end, String(end), "end"));
 }
 
 function drawSamples(data, section) {
@@ -71,8 +80,8 @@ function sampleRow(sample) {
 }
 
 function drawFacts(data, section) {
-  const card = ([group, rows]) => el("div", { class: "card" }, el("h3", {}, group),
-    el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])));
+  const card = ([group, rows]) => el("div", { class: "card" }, el("h3", {}, words(group)),
+    el("dl", {}, rows.map(([name, value]) => [el("dt", {}, words(name)), el("dd", {}, words(String(value)))])));
   section.append(el("div", { class: "facts" }, Object.entries(data.facts).map(card)));
   return true;
 }

@@ -6,7 +6,7 @@ function drawSentence(data, section) {
     el("p", { class: "pair" }, words(sentence.text), el("span", { class: "arrow", "aria-label": "becomes" }, "→"), words(sentence.translation)),
     el("h3", {}, "Source pieces and their ids"), chips(sentence.source, sentence.source_ids));
   if (sentence.trace.length) {
-    section.append(el("details", {}, el("summary", {}, "How the tokenizer found them"), el("pre", { dir: "auto" }, sentence.trace.join("\n"))));
+    section.append(el("details", {}, el("summary", {}, "How the tokenizer found them"), el("pre", {}, sentence.trace.map((line) => [words(line), "\n"]))));
   }
   section.append(el("h3", {}, "Target pieces, as the model chose them"), chips(sentence.target, sentence.target_ids));
   return true;

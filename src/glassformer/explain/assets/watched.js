@@ -13,7 +13,7 @@ function drawWatched(data, section) {
   }
   show();
   section.append(
-    el("p", { class: "note" }, "Held-out sentences as they were translated at the validations. ",
+    el("p", { class: "note" }, `Held-out ${data.held} and their ${data.predictions} at the validations. `,
       el("mark", {}, "Marked"), " is what is new since the version above, ‸ where words went."),
     list);
   if (most > VERSIONS) section.append(el("div", { class: "controls" }, button));

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from glassformer.explain.heat_map import heat_map
 from glassformer.explain.lessons.lesson import Lesson, Section, number_table, text_table
-from glassformer.explain.terminal import heat_map
 from glassformer.nn.attention import attend
 from glassformer.nn.positions import sinusoidal
 

@@ -1,7 +1,7 @@
-"""An export that is wrong does not happen: what was written is read back and compared, by us and by `transformers`.
+"""Checks an export before it is kept: the written folder is read back and compared, by us and by `transformers`.
 
-The same made-up inputs go through our model, through a fresh one that is filled from the written folder, and, where the
-package is installed, through `transformers`' own. All numbers that a model gives out are compared.
+The same random inputs go through our model, through a new one that is filled from the written folder, and, if the
+package is installed, through `transformers`' own model. All numbers that a model returns are compared.
 Shapes: B inputs, T tokens.
 """
 
@@ -20,22 +20,22 @@ from torch import Tensor, nn
 from glassformer.errors import ExportError
 from glassformer.hub.exported import needed
 from glassformer.hub.huggingface.folders import read_config, read_folder
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.registry import values_of
+from glassformer.store.bundle import Bundle
 from glassformer.text import Tokenizer
 from glassformer.text.framing import frame_of
 
 SEED, LENGTHS = 1, (11, 7, 3)
 TEXT, PAIR = ("gpt", "llama", "bert", "roformer"), ("transformer", "t5")
-RELATIVE = 1e-4  # of the largest number that the model gives out
-# What a file may miss: what is computed, and poolers, which some models have and nothing reads.
+RELATIVE = 1e-4  # of the largest number that the model returns
+# Tensors that a file need not have: those that are computed, and poolers, which some models have but nothing reads.
 COMPUTED = ("position_ids", "embed_positions.weight", "final_logits_bias", "inv_freq")
 DISPENSABLE = (*COMPUTED, "pooler.dense.weight", "pooler.dense.bias")
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Of any kind of model: those that it does not read are empty."""
+    """The inputs of any kind of model; those that a model does not read are empty."""
 
     ids: Tensor  # (B, T) padded
     lengths: Tensor  # (B,)
@@ -53,13 +53,13 @@ class Inputs:
 
     @property
     def real(self) -> Tensor:
-        """(B, T), True where a token stands."""
+        """(B, T), True at real tokens, False at padding."""
         return torch.arange(self.ids.size(1)) < self.lengths[:, None]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two ways of computing the same numbers are apart."""
+    """How much two ways of computing the same numbers differ."""
 
     engine: str
     numbers: int
@@ -85,27 +85,27 @@ class Agreement:
             )
 
 
-def checked(pretrained: Pretrained, folder: Path) -> list[Agreement]:
-    """Both comparisons, the second only where `transformers` is installed; an error where one is too far off."""
-    model, inputs = pretrained.model.cpu().float().eval(), inputs_for(pretrained)
-    ours = given_out(model, inputs, pretrained.kind)
+def checked(bundle: Bundle, folder: Path) -> list[Agreement]:
+    """Both comparisons, the second only if `transformers` is installed; an error if a difference is too large."""
+    model, inputs = bundle.model.cpu().float().eval(), inputs_for(bundle)
+    ours = given_out(model, inputs, bundle.kind)
     again = read_folder(folder)
-    found = [Agreement.of("glassformer (reading it back)", ours, given_out(again.model, inputs, pretrained.kind))]
+    found = [Agreement.of("glassformer (reading it back)", ours, given_out(again.model, inputs, bundle.kind))]
     found[0].refuse_beyond()
     if importlib.util.find_spec("transformers") is not None:
-        found.append(Agreement.of("transformers", ours, their_numbers(folder, inputs, pretrained.kind)))
+        found.append(Agreement.of("transformers", ours, their_numbers(folder, inputs, bundle.kind)))
         found[1].refuse_beyond()
-        refuse_other_ids(pretrained, folder)
+        refuse_other_ids(bundle, folder)
     return found
 
 
 # Inputs
 
 
-def inputs_for(pretrained: Pretrained) -> Inputs:
-    """Made-up ones: texts of different lengths without special tokens, images of noise."""
+def inputs_for(bundle: Bundle) -> Inputs:
+    """Random inputs: texts of different lengths without special tokens, images of noise."""
     random = torch.Generator().manual_seed(SEED)
-    values, marks = values_of(pretrained.kind, pretrained.model), pretrained.marks
+    values, marks = values_of(bundle.model), bundle.marks
     source, target = (sizes(values, name) for name in ("source_vocabulary", "target_vocabulary"))
     longest = min(max(LENGTHS), values.get("max_length", max(LENGTHS)))
     lengths = torch.tensor([min(length, longest) for length in LENGTHS])
@@ -135,12 +135,12 @@ def images_for(values: dict[str, Any], random: torch.Generator) -> Tensor:
     return torch.randn(len(LENGTHS), seen["channels"], height, width, generator=random)
 
 
-# What the two give out
+# What the two models return
 
 
 @torch.no_grad()
 def given_out(model: nn.Module, inputs: Inputs, kind: str) -> Tensor:
-    """All numbers that our model gives out: logits, or without a head the hidden states."""
+    """All numbers that our model returns: logits, or the hidden states if it has no head."""
     body: Any = model
     headless = kind in ("bert", "roformer", "vit") and body.head is None
     found: Tensor = body.hidden(inputs) if headless else body(inputs)
@@ -149,7 +149,7 @@ def given_out(model: nn.Module, inputs: Inputs, kind: str) -> Tensor:
 
 @torch.no_grad()
 def their_numbers(folder: Path, inputs: Inputs, kind: str) -> Tensor:
-    """The same of `transformers`' model."""
+    """The same for `transformers`' model."""
     with silent():
         found = vars(loaded(folder)(**their_inputs(inputs, kind)))
     if found.get("start_logits") is not None:
@@ -171,12 +171,12 @@ def their_inputs(inputs: Inputs, kind: str) -> dict[str, Tensor]:
 
 
 def loaded(folder: Path) -> Any:
-    """Their model of the folder; an error where it misses tensors, or has no place for some."""
+    """`transformers`' model from the folder; an error if tensors are missing or unexpected."""
     transformers = needed("transformers")
     name = read_config(folder)["architectures"][0]
-    model, told = getattr(transformers, name).from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
-    problems = [f"{key} is missing" for key in told["missing_keys"] if not key.endswith(DISPENSABLE)]
-    problems += [f"{key} is unexpected" for key in told["unexpected_keys"]]
+    model, report = getattr(transformers, name).from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
+    problems = [f"{key} is missing" for key in report["missing_keys"] if not key.endswith(DISPENSABLE)]
+    problems += [f"{key} is unexpected" for key in report["unexpected_keys"]]
     if problems:
         named = "; ".join(sorted(problems)[:5])
         raise ExportError(f"transformers' {name} does not find what it needs: {named}. Nothing was exported.")
@@ -185,7 +185,7 @@ def loaded(folder: Path) -> Any:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Without `transformers`' bars and notes."""
+    """Turns off `transformers`' progress bars and messages."""
     logging = needed("transformers").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -201,9 +201,9 @@ def silent() -> Iterator[None]:
 # Tokenizers
 
 
-def refuse_other_ids(pretrained: Pretrained, folder: Path) -> None:
+def refuse_other_ids(bundle: Bundle, folder: Path) -> None:
     """The written tokenizer must give `transformers` the ids that ours gives."""
-    tokenizer = pretrained.tokenizer
+    tokenizer = bundle.tokenizer
     if tokenizer is None:
         return
     with silent():
@@ -221,4 +221,6 @@ def texts_for(tokenizer: Tokenizer) -> list[str]:
     random = torch.Generator().manual_seed(SEED)
     rows = torch.randint(len(tokenizer), (20, 9), generator=random).tolist()
     texts = tokenizer.decode_batch(cast(list[list[int]], rows))
-    return [text for text in texts if not any(sign in text for sign in "<[\ufffd")]  # no look of a special token
+    return [
+        text for text in texts if not any(sign in text for sign in "<[\ufffd")
+    ]  # nothing that looks like a special token

@@ -1,4 +1,4 @@
-"""Tensors of a Hugging Face folder: model.safetensors, or shards with an index. Pickles are refused."""
+"""The tensors of a Hugging Face folder: model.safetensors, or shards with an index. Pickles are refused."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from glassformer.errors import ImportingError
+from glassformer.hub.huggingface.fields import Fields
+from glassformer.printable import printable
+from glassformer.text.foreign import JSON_BYTES, each_once, parse_json, read_regular, whole_number
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 SHARD_BYTES = 5 * 10**9
 PICKLES = ("*.bin", "*.bin.index.json", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 DTYPES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # that hold weights; whole numbers hold buffers
 LFS = b"version https://git-lfs"
+HEADER_BYTES = 10**8  # the library reads no larger one
 
 
 class Checkpoint(Mapping[str, Tensor]):
-    """Their tensors by name; each is read from the disk when it is asked for."""
+    """The tensors by name; each is read from the disk when it is accessed."""
 
     def __init__(self, files: Iterable[Path]) -> None:
         self.headers: dict[str, dict[str, Any]] = {}
@@ -32,7 +36,7 @@ class Checkpoint(Mapping[str, Tensor]):
         for file in files:
             for name, header in read_header(file).items():
                 if name in self.headers:
-                    twice.append(f"{name} stands in {self.places[name].name} and in {file.name}")
+                    twice.append(f"{name} is both in {self.places[name].name} and in {file.name}")
                 self.headers[name], self.places[name] = header, file
         raise_all(twice, origin="The checkpoint")
 
@@ -54,7 +58,7 @@ class Checkpoint(Mapping[str, Tensor]):
         return tuple(self.headers[name]["shape"])
 
     def holds_weights(self, name: str) -> bool:
-        """Whether its numbers are floating-point ones."""
+        """Whether the tensor has floating-point numbers."""
         return self.headers[name]["dtype"] in DTYPES
 
 
@@ -84,7 +88,7 @@ def describe_none(folder: Path) -> str:
 
 
 def their_class(folder: Path) -> str:
-    """The class that made the folder: another would leave its head out."""
+    """The class that wrote the folder: another class would leave out the head."""
     with suppress(ImportingError):
         names = read_json(folder / "config.json").get("architectures")
         if isinstance(names, list) and names and isinstance(names[0], str):
@@ -93,7 +97,7 @@ def their_class(folder: Path) -> str:
 
 
 def open_shards(folder: Path) -> Checkpoint:
-    """All shards that the index names; index and shards must tell the same."""
+    """All shards that the index names; index and shards must agree."""
     listed = read_index(folder / INDEX)
     names = sorted(set(listed.values()))
     strange = [name for name in names if Path(name).name != name]
@@ -115,73 +119,63 @@ def read_index(path: Path) -> dict[str, str]:
     content = read_json(path)
     listed = content.get("weight_map")
     if not isinstance(listed, dict) or not listed or not all(isinstance(name, str) for name in listed.values()):
-        raise ImportingError(f"{path}: no weight_map of tensors and their shards in it. Fetch the file again.")
+        raise ImportingError(f"{path}: it has no weight_map of tensors and their shards. Fetch the file again.")
     return listed
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Fields:
     """A JSON file of the folder that holds an object."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ImportingError(f"{path} is missing.") from None
-    except OSError as error:
-        raise ImportingError(f"{path}: cannot be read ({error.strerror}).") from None
-    except ValueError as error:  # also what is not UTF-8
-        raise ImportingError(f"{path} is not JSON ({error}). Fetch the file again.") from None
+    content = read_json_value(path)
     if not isinstance(content, dict):
         raise ImportingError(f"{path}: expected an object in braces, got {type(content).__name__}.")
-    return content
+    return Fields(content, origin=path)
+
+
+def read_json_value(path: Path) -> Any:
+    return parse_json(read_regular(path, limit=JSON_BYTES, error=ImportingError), origin=path, error=ImportingError)
 
 
 def read_header(path: Path) -> dict[str, dict[str, Any]]:
-    """Names, types and shapes of a safetensors file. The library would pass over a name that stands there twice."""
+    """Names, types and shapes of a safetensors file. The library would not notice a name that occurs twice."""
     try:
         with path.open("rb") as file:
             start = file.read(8)
             size = int.from_bytes(start, "little")
             if start == LFS[:8]:
                 raise ImportingError(f"{path} is a Git LFS pointer, not the weights: fetch them with `git lfs pull`.")
-            text = file.read(size) if size < 10**8 else b""
+            text = file.read(size) if size < HEADER_BYTES else b""
         with safetensors.safe_open(path, framework="pt"):  # checks the header against the length of the file
             pass
-        found: dict[str, Any] = json.loads(text, object_pairs_hook=_each_once)
-    except (safetensors.SafetensorError, ValueError) as error:
+        found: dict[str, Any] = json.loads(text, object_pairs_hook=each_once, parse_int=whole_number)
+        "".join(found).encode("utf-8")
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise ImportingError(
             f"{path}: not a whole safetensors file ({error}); {path.stat().st_size:,} bytes. Fetch it again."
         ) from None
     except OSError as error:
-        raise ImportingError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise ImportingError(f"{path}: cannot be read ({error.strerror or error}).") from None
     found.pop("__metadata__", None)
     return found
 
 
-def _each_once(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(items)
-    if len(found) < len(items):
-        names = [name for name, _ in items]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} stands in it twice")
-    return found
-
-
 def finite(name: str, tensor: Tensor) -> list[str]:
-    """The problem with a tensor's numbers, if there is one."""
+    """A problem if some of a tensor's values are NaN or infinite."""
     wrong = int((~torch.isfinite(tensor)).sum()) if tensor.is_floating_point() else 0
-    return [f"{name} has {wrong:,} of {tensor.numel():,} values that are no numbers"] if wrong else []
+    return [f"{name} has {wrong:,} of {tensor.numel():,} values that are NaN or infinite"] if wrong else []
 
 
 def raise_all(problems: list[str], *, origin: str) -> None:
     """One error for all problems: the first few named, the others counted."""
     if problems:
         more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-        raise ImportingError(f"{origin}: {'; '.join(problems[:5])}{more}.")
+        raise ImportingError(f"{origin}: {'; '.join(map(printable, problems[:5]))}{more}.")
 
 
 # Writing
 
 
 def write_checkpoint(tensors: Iterable[tuple[str, Tensor]], folder: Path, *, shard_bytes: int = SHARD_BYTES) -> None:
-    """Writes model.safetensors, or shards of about that many bytes and their index."""
+    """Writes model.safetensors, or shards of about `shard_bytes` bytes and their index."""
     parts = shards_of({name: tensor.detach().cpu().contiguous() for name, tensor in tensors}, shard_bytes)
     if len(parts) == 1:
         save_file(parts[0], folder / WEIGHTS, metadata={"format": "pt"})
@@ -197,7 +191,7 @@ def write_checkpoint(tensors: Iterable[tuple[str, Tensor]], folder: Path, *, sha
 
 
 def shards_of(tensors: Mapping[str, Tensor], shard_bytes: int) -> list[dict[str, Tensor]]:
-    """In order; a new shard begins where the next tensor would not fit any more."""
+    """The tensors of each shard, in order; a new shard begins when the next tensor would not fit."""
     parts: list[dict[str, Tensor]] = [{}]
     for name, tensor in tensors.items():
         if parts[-1] and sum(one.nbytes for one in parts[-1].values()) + tensor.nbytes > shard_bytes:

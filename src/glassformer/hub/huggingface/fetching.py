@@ -16,7 +16,7 @@ SECONDS = 10.0  # to wait for an answer
 
 
 def local_folder(path: str) -> Path:
-    """A folder that is there, or is fetched where `path` is a name on the Hub."""
+    """The folder at `path`; if there is none and `path` is a name on the Hub, the folder is fetched."""
     if Path(path).exists():
         return Path(path)
     if not NAME.fullmatch(path) or path.startswith("."):

@@ -7,35 +7,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from glassformer.errors import ImportingError
 from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.marks import optional_json
 
 FILE, KEY = "preprocessor_config.json", "image"
 RESAMPLES = {0: "nearest", 2: "bilinear", 3: "bicubic"}  # the numbers are Pillow's
+MOST_PIXELS = 4096  # of one side
 OLD_MEAN = (0.5, 0.5, 0.5)
 
 
 def read_preparation(folder: Path) -> dict[str, Any]:
-    """What the file says, under our names; nothing where there is no file."""
+    """What the file says, under our names; empty if there is no file."""
     path = folder / FILE
     theirs = optional_json(path)
     if not theirs:
         return {}
-    try:
-        return {KEY: preparation(theirs)}
-    except ImportingError as error:
-        raise ImportingError(str(error).replace("config.json", str(path), 1)) from None
+    return {KEY: preparation(theirs)}
 
 
 def preparation(theirs: Mapping[str, Any]) -> dict[str, Any]:
     """Every step that changes the numbers."""
     found: dict[str, Any] = {}
     if fields.flag(theirs, "do_resize", True):
-        found |= resizing(theirs.get("size", 224))
+        found |= resizing(theirs, "size")
         found["resample"] = fields.one_of(theirs, "resample", RESAMPLES, 2)
     if fields.flag(theirs, "do_center_crop", False):
-        crop = resizing(theirs.get("crop_size", 224))
+        crop = resizing(theirs, "crop_size")
+        if "shortest" in crop:
+            raise fields.wrong(theirs, "crop_size", "a number, or height and width")
         found |= {"crop_height": crop["height"], "crop_width": crop["width"]}
     if fields.flag(theirs, "do_rescale", True):
         found["rescale"] = fields.number(theirs, "rescale_factor", 1 / 255)
@@ -45,29 +44,29 @@ def preparation(theirs: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def resizing(size: Any) -> dict[str, int]:
+def resizing(theirs: Mapping[str, Any], field: str) -> dict[str, int]:
     """A number, or {"height", "width"}, or {"shortest_edge"}."""
-    if isinstance(size, int):
-        return {"height": size, "width": size}
-    if isinstance(size, Mapping) and set(size) == {"height", "width"}:
-        return {name: fields.whole(size, name) for name in ("height", "width")}
-    if isinstance(size, Mapping) and set(size) == {"shortest_edge"}:
-        return {"shortest": fields.whole(size, "shortest_edge")}
-    raise ImportingError(
-        f"config.json: size = {size!r} cannot be honoured. Allowed: a number, height and width, or shortest_edge."
-    )
+    size = theirs.get(field, 224)
+    given = size if isinstance(size, dict) else {"height": size, "width": size}
+    if set(given) not in ({"height", "width"}, {"shortest_edge"}):
+        raise fields.wrong(theirs, field, "a number, or height and width, or shortest_edge")
+    if not all(fields.is_whole(pixels, most=MOST_PIXELS) for pixels in given.values()):
+        raise fields.wrong(theirs, field, f"whole numbers of pixels from 1 to {MOST_PIXELS:,}")
+    return {"shortest": given["shortest_edge"]} if "shortest_edge" in given else given
 
 
 def numbers(theirs: Mapping[str, Any], field: str) -> list[float]:
     value = theirs.get(field, OLD_MEAN)
     value = [value] if isinstance(value, int | float) else value
-    if not isinstance(value, list | tuple) or not all(isinstance(one, int | float) for one in value):
-        raise ImportingError(f"config.json: {field} = {value!r}: needed is a number for each channel.")
+    if not isinstance(value, list | tuple) or not value or not all(map(fields.is_number, value)):
+        raise fields.wrong(theirs, field, "a number for each channel")
+    if field == "image_std" and not all(value):
+        raise fields.wrong(theirs, field, "a number other than 0 for each channel")
     return [float(one) for one in value]
 
 
 def written_preparation(extras: Mapping[str, Any]) -> dict[str, bytes]:
-    """The file, where the model came with a preparation."""
+    """The file, if the model has a preparation."""
     ours = extras.get(KEY)
     if not ours:
         return {}

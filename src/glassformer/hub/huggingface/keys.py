@@ -2,11 +2,11 @@
 
     Line("blocks.{i}.norm.gain", "{p}h.{i}.ln_1.weight")                 one to one, for every block i
     Line("blocks.{i}.up.weight", "{p}h.{i}.c_fc.weight", "transposed")   changed on the way
-    Line("blocks.{i}.qkv.weight", ("q.{i}", "k.{i}", "v.{i}"))           several of theirs below each other in ours
+    Line("blocks.{i}.qkv.weight", ("q.{i}", "k.{i}", "v.{i}"))           several of theirs stacked by rows in ours
     Line("blocks.{i}.experts.up", "{p}h.{i}.experts.{e}.up")             a counter that only theirs has: stacked in ours
 
-`counts` tells how far each counter runs, and the numbers that a change needs (`head_width`). `{p}` is the prefix that
-some files have before the names of the body.
+`counts` says how far each counter runs, and has the numbers that a change needs (`head_width`). `{p}` is the prefix
+that some files have before the names of the body.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Change(NamedTuple):
 
 
 def pairs(x: Tensor, counts: Counts) -> Tensor:
-    """Rows of each head: first halves and second halves -> neighbouring pairs, which our rotation turns."""
+    """Rows of each head: first halves and second halves -> neighbouring pairs, which our rotary positions rotate."""
     heads = x.unflatten(0, (-1, 2, counts["head_width"] // 2))  # (H, 2, E/2, ...)
     return heads.transpose(1, 2).flatten(0, 2)
 
@@ -43,7 +43,7 @@ def halves(x: Tensor, counts: Counts) -> Tensor:
 
 
 def patch_rows(x: Tensor, _: Counts) -> Tensor:
-    """A convolution whose steps are as large as itself (D, C, h, w) -> the matrix (D, C*h*w) that it is."""
+    """A convolution whose stride is its own size (D, C, h, w) -> the equivalent matrix (D, C*h*w)."""
     return x.flatten(1)
 
 
@@ -63,16 +63,16 @@ CHANGES: dict[str, Change] = {
 
 @dataclass(frozen=True)
 class Line:
-    """One of our tensors and what it is in theirs."""
+    """One of our tensors and the tensors of theirs that it corresponds to."""
 
     ours: str
-    theirs: str | tuple[str, ...]  # several: below each other along ours' rows
+    theirs: str | tuple[str, ...]  # several: stacked along the rows of ours
     how: str | tuple[str, ...] = "same"  # names in CHANGES: one for all parts, or one for each
-    rows: tuple[str, ...] = ()  # names in counts: how many rows each part has; without them all have as many
+    rows: tuple[str, ...] = ()  # names in counts: how many rows each part has; empty: all have the same number
 
 
 class Match(NamedTuple):
-    """A line with its counters filled in: theirs are rows of parts, one row if nothing is stacked."""
+    """A line with its counters filled in: `theirs` has rows of parts, one row if nothing is stacked."""
 
     ours: str
     theirs: list[tuple[str, ...]]
@@ -109,7 +109,7 @@ def runs(names: Sequence[str], counts: Counts) -> Iterator[dict[str, int]]:
 def to_ours(
     lines: Sequence[Line], tensors: Mapping[str, Tensor], counts: Counts, *, prefix: str = ""
 ) -> Iterator[tuple[str, Tensor]]:
-    """Our tensors one after the other, each made of theirs. All that the map names must be there."""
+    """Our tensors one after the other, each made from theirs. All tensors that the map names must exist."""
     for match in matches(lines, counts, prefix=prefix):
         layers = [joined([tensors[name] for name in names], match, counts) for names in match.theirs]
         yield match.ours, torch.stack(layers) if match.stacked else layers[0]
@@ -123,7 +123,7 @@ def joined(parts: Sequence[Tensor], match: Match, counts: Counts) -> Tensor:
 def to_theirs(
     lines: Sequence[Line], weights: Mapping[str, Tensor], counts: Counts, *, prefix: str = ""
 ) -> Iterator[tuple[str, Tensor]]:
-    """Their tensors one after the other, cut out of ours. Works on shapes alone too (torch's meta device)."""
+    """Their tensors one after the other, cut out of ours. Also works without values (torch's meta device)."""
     for match in matches(lines, counts, prefix=prefix):
         weight = weights[match.ours]
         for names, layer in zip(match.theirs, weight.unbind() if match.stacked else [weight], strict=True):

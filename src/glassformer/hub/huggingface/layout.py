@@ -12,7 +12,7 @@ from torch import Tensor
 from glassformer.hub.huggingface.keys import Counts, Line
 
 if TYPE_CHECKING:
-    from glassformer.hub.huggingface.pretrained import Pretrained
+    from glassformer.store.bundle import Bundle
 
 Theirs = Mapping[str, Any]  # config.json
 
@@ -21,44 +21,44 @@ def nothing_read(path: Path, theirs: Theirs) -> dict[str, Any]:  # noqa: ARG001
     return {}
 
 
-def nothing_written(pretrained: Pretrained) -> dict[str, bytes]:  # noqa: ARG001
+def nothing_written(bundle: Bundle) -> dict[str, bytes]:  # noqa: ARG001
     return {}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One family. `config` below is our config of the model; names of tensors are theirs.
+    """One family. Below, `config` is our config of the model, and names of tensors are theirs.
 
     to_config    config.json and the names of the tensors that there are -> the values of our config. Every field that
-                 changes the numbers is read; what cannot be honoured is an ImportingError (see fields.py).
-    from_config  `Pretrained` (its `model.config`, `marks`, `extras`) -> config.json with model_type and architectures;
+                 changes the numbers is read; an unsupported value is an ImportingError (see fields.py).
+    from_config  `Bundle` (its `model.config`, `marks`, `extras`) -> config.json with model_type and architectures;
                  an ExportError where transformers has no such model.
-    expressed    the same model in a form that the layout can express, where it is in another.
+    expressed    the same model, converted to a form that the layout can express.
     lines        the key map.
     counts       how far the map's counters run, and numbers that changes need.
-    tied         {alias: name} of their tensors that are one. The alias is usually not in the file, and is not written;
-                 where it is there it must be equal; where only an alias is there, it stands for the name.
-    constants    tensors that hold nothing learned, but that others look for in the file; they are only written.
+    tied         {alias: name} of their tensors that are the same. The alias is usually not in the file, and is not
+                 written; if both are in the file they must be equal; if only the alias is, it is used for the name.
+    constants    tensors that hold nothing learned, but that others expect in the file; they are only written.
     ignored      patterns (with *) of tensors that hold nothing learned: buffers.
-    sinusoids    patterns of tables of positions, which we compute: one in the file must be what they should be.
-    older        (ending, new ending) of names in old files.
-    prefixes     what may stand for {p} in the map; the first is written.
-    read_extras  further files of the folder -> `Pretrained.extras`.
-    write_extras `Pretrained` -> the content of further files.
+    sinusoids    patterns of position tables, which we compute; a table in the file must equal ours.
+    older        (old ending, new ending) of names in old files.
+    prefixes     the values that {p} may have in the map; the first is written.
+    read_extras  further files of the folder -> `Bundle.extras`.
+    write_extras `Bundle` -> the content of further files.
     """
 
     model_types: tuple[str, ...]
     kind: str
     to_config: Callable[[Theirs, frozenset[str]], dict[str, Any]]
-    from_config: Callable[[Pretrained], dict[str, Any]]
+    from_config: Callable[[Bundle], dict[str, Any]]
     lines: Callable[[Any], Sequence[Line]]
     counts: Callable[[Any], Counts]
     tied: Callable[[Any], Mapping[str, str]] = lambda _: {}
-    constants: Callable[[Pretrained], Mapping[str, Tensor]] = lambda _: {}
+    constants: Callable[[Bundle], Mapping[str, Tensor]] = lambda _: {}
     ignored: tuple[str, ...] = ()
     sinusoids: tuple[str, ...] = ()
     older: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ("",)
-    expressed: Callable[[Pretrained], Pretrained] = lambda pretrained: pretrained
+    expressed: Callable[[Bundle], Bundle] = lambda bundle: bundle
     read_extras: Callable[[Path, Theirs], dict[str, Any]] = nothing_read
-    write_extras: Callable[[Pretrained], dict[str, bytes]] = nothing_written
+    write_extras: Callable[[Bundle], dict[str, bytes]] = nothing_written

@@ -1,7 +1,7 @@
-"""Folders of sentence-transformers: beside an encoder, how a sentence's vector is made of its tokens'.
+"""Folders of sentence-transformers: an encoder, and how a sentence's vector is made from those of its tokens.
 
 modules.json names the steps: the encoder, the pooling (1_Pooling/config.json), and the normalisation. What is read goes
-to `Pretrained.extras`: {"pooling": "mean", "normalise": True, "max_length": 256, "prompt": "query: "}.
+to `Bundle.extras`: {"pooling": "mean", "normalise": True, "max_length": 256, "prompt": "query: "}.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.errors import ImportingError
-from glassformer.hub.huggingface.checkpoint import read_json
-from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.hub.huggingface import fields
+from glassformer.hub.huggingface.checkpoint import read_json, read_json_value
+from glassformer.printable import printable
+from glassformer.store.bundle import Bundle
 
 MODULES, ENCODER, SENTENCES = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 POOLINGS = {"mean": "mean", "cls": "cls", "max": "max", "lasttoken": "last"}
@@ -29,7 +31,7 @@ ENDLESS = 10**6  # tokenizers without a limit write a far larger number
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What the folder says of its sentence vectors; nothing if it is not one of sentence-transformers."""
+    """How the folder makes sentence vectors; empty if it is not a sentence-transformers folder."""
     if not (folder / MODULES).is_file():
         return {}
     steps = steps_of(folder / MODULES)
@@ -43,51 +45,58 @@ def read(folder: Path) -> dict[str, Any]:
 
 def steps_of(path: Path) -> dict[str, str]:
     """The kind of each step and its folder. Any other kind would change the vectors, so it is refused."""
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8-sig"))
-        steps = {str(one["type"]).rpartition(".")[2]: str(one["path"]) for one in listed}
-    except (ValueError, TypeError, KeyError) as error:
-        raise ImportingError(f"{path}: not a list of steps with type and path ({error}).") from None
+    listed = read_json_value(path)
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise ImportingError(f"{path}: not a list of steps with type and path.")
+    steps = {}
+    for one in listed:
+        step = fields.Fields(one, origin=path)
+        kind, place = fields.text(step, "type"), fields.text(step, "path")
+        if not kind or place is None or Path(place).is_absolute() or ".." in Path(place).parts or "\0" in place:
+            raise ImportingError(f"{path}: every step needs a type, and as its path a folder beside this file.")
+        steps[kind.rpartition(".")[2]] = place
     if other := [kind for kind in steps if kind not in STEPS]:
-        raise ImportingError(f"{path}: the step {other[0]} cannot be honoured. Allowed: {', '.join(STEPS)}.")
+        raise ImportingError(f"{path}: the step {printable(other[0])} is not supported. Allowed: {', '.join(STEPS)}.")
     return steps
 
 
 def pooling(path: Path) -> str:
     told = read_json(path)
-    modes = told.get("pooling_mode", [mode for flag, mode in FLAGS.items() if told.get(flag)])
-    modes = [modes] if isinstance(modes, str) else modes
+    modes = told.get("pooling_mode", [mode for flag, mode in FLAGS.items() if fields.flag(told, flag, False)])
+    modes = fields.listed(told, "pooling_mode", str) if not isinstance(modes, str | list) else modes
+    modes = [modes] if isinstance(modes, str) else [str(mode) for mode in modes]
     if len(modes) != 1 or modes[0] not in POOLINGS:
-        raise ImportingError(f"{path}: pooling by {modes} cannot be honoured. Allowed: one of {', '.join(POOLINGS)}.")
+        raise ImportingError(f"{path}: pooling by {modes} is not supported. Allowed: one of {', '.join(POOLINGS)}.")
     return POOLINGS[modes[0]]
 
 
 def of_encoder(folder: Path) -> dict[str, Any]:
-    """How many tokens of a text are read, and whether it is first written in small letters."""
+    """How many tokens of a text are read, and whether the text is lower-cased first."""
     told = read_json(folder / ENCODER) if (folder / ENCODER).is_file() else {}
     by_tokenizer = folder / "tokenizer_config.json"
     longest = told.get("max_seq_length")
     if longest is None and by_tokenizer.is_file():
         longest = read_json(by_tokenizer).get("model_max_length")
-    limit = {"max_length": int(longest)} if isinstance(longest, int | float) and 0 < longest < ENDLESS else {}
-    return {**limit, **({"lowercase": True} if told.get("do_lower_case") else {})}
+    longest = longest if isinstance(longest, int | float) and not isinstance(longest, bool) else 0
+    limit = {"max_length": int(longest)} if 1 <= longest < ENDLESS else {}
+    return {**limit, **({"lowercase": True} if fields.flag(told, "do_lower_case", False) else {})}
 
 
 def prompt(folder: Path) -> dict[str, str]:
-    """What stands before every text unless something else is asked for."""
+    """The text that is put before every text by default."""
     if not (folder / SENTENCES).is_file():
         return {}
     told = read_json(folder / SENTENCES)
-    name, prompts = told.get("default_prompt_name"), told.get("prompts") or {}
+    name, prompts = fields.text(told, "default_prompt_name"), fields.mapped(told, "prompts", str)
     return {"prompt": prompts[name]} if name and prompts.get(name) else {}
 
 
-def written(pretrained: Pretrained) -> dict[str, bytes]:
-    """The files that say the same, where the extras say something."""
-    extras = pretrained.extras
+def written(bundle: Bundle) -> dict[str, bytes]:
+    """The files for the extras, if there are any."""
+    extras = bundle.extras
     if "pooling" not in extras:
         return {}
-    config: Any = pretrained.model.config
+    config: Any = bundle.model.config
     kind = {ours: theirs for theirs, ours in POOLINGS.items()}[extras["pooling"]]
     flags = {flag: mode == kind for flag, mode in FLAGS.items()}
     steps = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]

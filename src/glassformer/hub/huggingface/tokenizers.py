@@ -1,4 +1,4 @@
-"""Tokenizers of Hugging Face folders: tokenizer.json, or the files of old from which it is made."""
+"""Tokenizers of Hugging Face folders: tokenizer.json, or the older files from which it is made."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.errors import ImportingError
+from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.checkpoint import read_json
 from glassformer.hub.huggingface.marks import (
     ADDED,
@@ -17,14 +18,15 @@ from glassformer.hub.huggingface.marks import (
     optional_json,
     special_texts,
 )
-from glassformer.hub.huggingface.pretrained import Pretrained
+from glassformer.store.bundle import Bundle
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, with_frame
 from glassformer.text.sentencepiece import read_sentencepiece, tokenizer_of
+from glassformer.text.tokenizer import refuse_far_ids
 
 FAST, TARGET = "tokenizer.json", "target"  # a folder for the second tokenizer: others have no place for it
 SENTENCEPIECE = ("spiece.model", "tokenizer.model", "sentencepiece.bpe.model")
-RENUMBERED = ("xlm-roberta", "camembert", "pegasus", "mbart")  # whose ids are not those of their SentencePiece file
+RENUMBERED = ("xlm-roberta", "camembert", "pegasus", "mbart")  # their ids are not those of their SentencePiece file
 DEFAULTS = {  # what the special tokens are called where no file says
     "bert": {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"},
     "roberta": {
@@ -37,15 +39,16 @@ DEFAULTS = {  # what the special tokens are called where no file says
 }
 FAMILIES = {"roformer": "bert", "mixtral": "llama", "mistral": "llama", "mt5": "t5", "xlm-roberta": "roberta"}
 SENTINELS = 100  # T5's <extra_id_0> to <extra_id_99>
+MOST_SENTINELS = 10_000
 
 
 def read_tokenizers(folder: Path, theirs: Mapping[str, Any]) -> tuple[Tokenizer | None, Tokenizer | None]:
-    """The folder's tokenizer, and that of the target side if it is another. None: there are no tokenizer files."""
+    """The folder's tokenizer, and the target side's if it has its own. None: there are no tokenizer files."""
     if (folder / "source.spm").is_file():
         return marian(folder)
     model_type = str(theirs.get("model_type"))
     family = FAMILIES.get(model_type, model_type)
-    if (folder / FAST).is_file():  # it says all, also what stands around texts
+    if (folder / FAST).is_file():  # it is complete, including the special tokens around texts
         target = folder / TARGET / FAST
         return Tokenizer.load(folder / FAST), Tokenizer.load(target) if target.is_file() else None
     if (folder / "vocab.txt").is_file():
@@ -66,9 +69,9 @@ def bert(folder: Path) -> Tokenizer:
     about, texts = optional_json(folder / TOKENIZER), DEFAULTS["bert"] | special_texts(folder)
     tokenizer = Tokenizer.from_bert_vocab(
         folder / "vocab.txt",
-        lowercase=about.get("do_lower_case", True) is not False,
-        strip_accents=about.get("strip_accents"),
-        chinese=about.get("tokenize_chinese_chars", True) is not False,
+        lowercase=fields.flag(about, "do_lower_case", True),
+        strip_accents=fields.optional_flag(about, "strip_accents"),
+        chinese=fields.flag(about, "tokenize_chinese_chars", True),
     )
     tokenizer = with_specials(tokenizer, folder, texts)
     cls, sep = (needed(tokenizer, texts[name], folder) for name in ("cls", "sep"))
@@ -80,7 +83,7 @@ def byte_level(folder: Path, family: str) -> Tokenizer:
     about = optional_json(folder / TOKENIZER)
     texts = DEFAULTS["roberta" if family == "roberta" else "gpt2"] | special_texts(folder)
     tokenizer = Tokenizer.from_gpt2_files(
-        folder / "vocab.json", folder / "merges.txt", add_prefix_space=about.get("add_prefix_space", False) is True
+        folder / "vocab.json", folder / "merges.txt", add_prefix_space=fields.flag(about, "add_prefix_space", False)
     )
     tokenizer = with_specials(tokenizer, folder, texts)
     if family == "roberta":
@@ -96,7 +99,7 @@ def sentencepiece(folder: Path, name: str, family: str) -> Tokenizer:
         raise ImportingError(
             f"{folder / name}: the ids of {family} are not those of this file. Its {FAST} is needed beside it."
         )
-    sentinels = about.get("extra_ids", SENTINELS) if family == "t5" else 0
+    sentinels = fields.whole(about, "extra_ids", SENTINELS, least=0, most=MOST_SENTINELS) if family == "t5" else 0
     more = [f"<extra_id_{i}>" for i in reversed(range(sentinels))]
     tokenizer = Tokenizer(tokenizer_of(read_sentencepiece(folder / name), more=more))
     texts = DEFAULTS.get(family, {}) | special_texts(folder)
@@ -108,10 +111,10 @@ def sentencepiece(folder: Path, name: str, family: str) -> Tokenizer:
 
 
 def marian(folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Marian's: a SentencePiece model for each language, numbered by vocab.json (and target_vocab.json)."""
+    """Marian's SentencePiece models, one per language, with the ids of vocab.json (and target_vocab.json)."""
     about = optional_json(folder / TOKENIZER)
     ids = read_ids(folder / "vocab.json")
-    separate = about.get("separate_vocabs", False) is True
+    separate = fields.flag(about, "separate_vocabs", False)
     target_ids = read_ids(folder / "target_vocab.json") if separate else ids
     texts = {"unk": "<unk>", "eos": "</s>", "pad": "<pad>"} | special_texts(folder)
     sides = (("source.spm", ids), ("target.spm", target_ids))
@@ -133,8 +136,11 @@ def marian_side(path: Path, ids: Mapping[str, int], texts: Mapping[str, str]) ->
 def read_ids(path: Path) -> dict[str, int]:
     """A vocabulary: every token with its id."""
     ids = read_json(path)
-    if not ids or not all(isinstance(number, int) and number >= 0 for number in ids.values()):
+    if not ids or not all(fields.is_whole(number, least=0) for number in ids.values()):
         raise ImportingError(f"{path}: expected tokens and their ids. Fetch the file again.")
+    if len(set(ids.values())) < len(ids):
+        raise ImportingError(f"{path}: two tokens have the same id. Fetch the file again.")
+    refuse_far_ids(max(ids.values()), len(ids), origin=path)
     return ids
 
 
@@ -142,9 +148,11 @@ def read_ids(path: Path) -> dict[str, int]:
 
 
 def with_specials(tokenizer: Tokenizer, folder: Path, texts: Mapping[str, str]) -> Tokenizer:
-    """The special tokens marked as such, and those of added_tokens.json with their ids."""
-    added = sorted(optional_json(folder / ADDED).items(), key=lambda item: item[1])
-    for text, number in added:
+    """Marks the special tokens, and adds those of added_tokens.json with their ids."""
+    given = optional_json(folder / ADDED)
+    if not all(fields.is_whole(number, least=0) for number in given.values()):
+        raise ImportingError(f"{folder / ADDED}: expected tokens and their ids. Fetch the file again.")
+    for text, number in sorted(given.items(), key=lambda item: item[1]):
         known = tokenizer.id(text)
         if known is None and number == len(tokenizer):
             tokenizer = with_added(tokenizer, [text])
@@ -157,7 +165,7 @@ def with_specials(tokenizer: Tokenizer, folder: Path, texts: Mapping[str, str]) 
 
 
 def with_added(tokenizer: Tokenizer, special: Sequence[str], *, first: Sequence[str] = ()) -> Tokenizer:
-    """Tokens that are no text; and `first`, which are found in texts before all else. New ones are numbered on."""
+    """Adds special tokens, and `first`, which are found in texts before anything else. New ones get the next ids."""
     content = json.loads(tokenizer.to_json())
     known = {token["content"]: token for token in content["added_tokens"]}
     following = len(tokenizer)
@@ -172,10 +180,9 @@ def with_added(tokenizer: Tokenizer, special: Sequence[str], *, first: Sequence[
 
 
 def with_flags(folder: Path, tokenizer: Tokenizer, family: str, *, default: bool = False) -> Tokenizer:
-    """Framed as add_bos_token and add_eos_token of tokenizer_config.json say; `default`: whether bos is, unsaid."""
+    """Adds bos and eos as tokenizer_config.json says; `default`: whether to add bos if it says nothing."""
     about, texts = optional_json(folder / TOKENIZER), DEFAULTS.get(family, {}) | special_texts(folder)
-    flags = {name: about.get(f"add_{name}_token") for name in ("bos", "eos")}
-    wanted = {"bos": default, "eos": False} | {name: flag is True for name, flag in flags.items() if flag is not None}
+    wanted = {name: fields.flag(about, f"add_{name}_token", default and name == "bos") for name in ("bos", "eos")}
     found = {name: tokenizer.id(texts[name]) if wanted[name] and name in texts else None for name in wanted}
     before, after = (tuple(number for number in [found[name]] if number is not None) for name in ("bos", "eos"))
     return with_frame(tokenizer, Frame(before, (*after, *before), after))
@@ -184,33 +191,33 @@ def with_flags(folder: Path, tokenizer: Tokenizer, family: str, *, default: bool
 def needed(tokenizer: Tokenizer, text: str, folder: Path) -> int:
     number = tokenizer.id(text)
     if number is None:
-        raise ImportingError(f"{folder}: the tokenizer's vocabulary has no {text}, which stands around every text.")
+        raise ImportingError(f"{folder}: the tokenizer's vocabulary has no {text}, which is put around every text.")
     return number
 
 
 # Writing
 
 
-def tokenizer_files(pretrained: Pretrained) -> dict[str, bytes]:
+def tokenizer_files(bundle: Bundle) -> dict[str, bytes]:
     """tokenizer.json and what `transformers.AutoTokenizer` needs beside it; a target side's in a folder of its own."""
-    if pretrained.tokenizer is None:
+    if bundle.tokenizer is None:
         return {}
-    files = files_of(pretrained.tokenizer, pretrained)
-    if pretrained.target is not None:
-        files |= {f"{TARGET}/{name}": text for name, text in files_of(pretrained.target, pretrained).items()}
+    files = files_of(bundle.tokenizer, bundle)
+    if bundle.target is not None:
+        files |= {f"{TARGET}/{name}": text for name, text in files_of(bundle.target, bundle).items()}
     return files
 
 
-def files_of(tokenizer: Tokenizer, pretrained: Pretrained) -> dict[str, bytes]:
+def files_of(tokenizer: Tokenizer, bundle: Bundle) -> dict[str, bytes]:
     texts = {
         f"{name}_token": tokenizer.token(number)
         for name in NAMES
-        if (number := getattr(pretrained.marks, name)) is not None and number < len(tokenizer)
+        if (number := getattr(bundle.marks, name)) is not None and number < len(tokenizer)
     }
     about: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", **texts}
     about["clean_up_tokenization_spaces"] = False
-    if "max_length" in pretrained.extras:
-        about["model_max_length"] = pretrained.extras["max_length"]
+    if "max_length" in bundle.extras:
+        about["model_max_length"] = bundle.extras["max_length"]
     as_json = {TOKENIZER: about, TOKENS: texts}
     return {FAST: tokenizer.to_json().encode()} | {
         name: (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode() for name, content in as_json.items()

@@ -1,6 +1,7 @@
-"""Text that goes on from a text (decoders), or answers one (encoder-decoders)."""
+"""Generated text: continuations of a prompt (decoders), or answers to a text (encoder-decoders)."""
 
-from glassformer.tasks.generation.asked import Asked
-from glassformer.tasks.generation.language_model import Continuation, LanguageModel, Scored
+from glassformer.tasks.generation.generator import Continuation
+from glassformer.tasks.generation.language_model import LanguageModel, Scored
+from glassformer.tasks.generation.options import GenerateOptions
 
-__all__ = ["Asked", "Continuation", "LanguageModel", "Scored"]
+__all__ = ["Continuation", "GenerateOptions", "LanguageModel", "Scored"]

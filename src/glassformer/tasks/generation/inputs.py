@@ -1,4 +1,4 @@
-"""What stands before the first new token: a text that is gone on from, or a source that is answered."""
+"""What a model reads before it generates: a prompt that it continues, or a source that it answers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch import Tensor
 
 from glassformer.data.batches import Index, SourceBatch, padded
 from glassformer.errors import DataError, ModelError
-from glassformer.hub.huggingface.pretrained import Pretrained, SpecialIds
-from glassformer.models.decoder_only import DecoderOnly
-from glassformer.models.encoder_decoder import EncoderDecoder
+from glassformer.models.decoding.decoder_only import DecoderOnly
+from glassformer.models.decoding.encoder_decoder import EncoderDecoder
 from glassformer.models.transformer import Transformer
+from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, frame_of
 
@@ -38,27 +38,27 @@ class TokenBatch:
 
 
 class Inputs(Protocol):
-    """How texts come into a model."""
+    """How inputs reach a model. A row is one input as the model reads it: the ids of a text, or an image."""
 
     def ids(self, text: str) -> list[int]:
-        """What the model reads of a text; an error where it cannot."""
+        """The row of a text; an error where the model cannot read it."""
 
     def batch(self, rows: Rows) -> Any:
-        """For the model's `start`."""
+        """The rows as a batch for the model's `start`."""
 
-    def firsts(self, rows: Rows) -> int | Index:
-        """The tokens that the first step goes on from."""
+    def start_tokens(self, rows: Rows) -> int | Index:
+        """The token that each output starts from."""
 
-    def before(self, row: Sequence[int]) -> Sequence[int]:
-        """The tokens that the new text goes on from, as far as they are of the same text."""
+    def prompt(self, row: Sequence[int]) -> Sequence[int]:
+        """The tokens that the new text continues; empty where it is a text of its own."""
 
-    def room(self, row: Sequence[int]) -> int | None:
+    def budget(self, row: Sequence[int]) -> int | None:
         """How many new tokens the model has positions for; None: any number."""
 
 
 @dataclass(frozen=True)
-class GoneOnFrom:
-    """A decoder alone: the text is read, and the new tokens follow it."""
+class PromptInputs:
+    """For a decoder-only model: it reads the prompt, and the new tokens follow it."""
 
     tokenizer: Tokenizer
     marks: SpecialIds
@@ -70,33 +70,33 @@ class GoneOnFrom:
         object.__setattr__(self, "frame", frame_of(self.tokenizer))
 
     def ids(self, text: str) -> list[int]:
-        row = [*self.frame.before, *self.tokenizer.encode(text)] or self.beginning()
+        row = [*self.frame.before, *self.tokenizer.encode(text)] or self.empty_prompt()
         check(row, vocabulary=self.vocabulary, longest=self.longest)
         return row
 
-    def beginning(self) -> list[int]:
-        """What an empty text is gone on from. Where there is no mark of the beginning, texts follow after an end."""
+    def empty_prompt(self) -> list[int]:
+        """What an empty prompt is read as: bos, else eos, since texts follow an end."""
         mark = self.marks.eos if self.marks.bos is None else self.marks.bos
         if mark is None:
-            raise DataError("Got an empty prompt, and this model has no mark for the beginning: give a text.")
+            raise DataError("Got an empty prompt, and this model has no token that begins a text: give a prompt.")
         return [mark]
 
     def batch(self, rows: Rows) -> TokenBatch:
         return TokenBatch.of(rows)
 
-    def firsts(self, rows: Rows) -> Index:
+    def start_tokens(self, rows: Rows) -> Index:
         return np.array([row[-1] for row in rows], dtype=np.int64)
 
-    def before(self, row: Sequence[int]) -> Sequence[int]:
+    def prompt(self, row: Sequence[int]) -> Sequence[int]:
         return row
 
-    def room(self, row: Sequence[int]) -> int | None:
-        return self.longest - len(row) + 1  # what is said last needs no position
+    def budget(self, row: Sequence[int]) -> int | None:
+        return self.longest - len(row) + 1  # the last new token needs no position
 
 
 @dataclass(frozen=True)
-class Answered:
-    """An encoder-decoder: the source is read as a whole, and the new tokens are a text of their own."""
+class SourceInputs:
+    """For an encoder-decoder: it reads the whole source, and the new tokens are a text of their own."""
 
     tokenizer: Tokenizer
     marks: SpecialIds
@@ -120,13 +120,13 @@ class Answered:
         pad = self.marks.pad or 0
         return SourceBatch(padded(rows, pad), torch.tensor([len(row) for row in rows]))
 
-    def firsts(self, rows: Rows) -> int:  # noqa: ARG002
+    def start_tokens(self, rows: Rows) -> int:  # noqa: ARG002
         return self.start
 
-    def before(self, row: Sequence[int]) -> Sequence[int]:  # noqa: ARG002
+    def prompt(self, row: Sequence[int]) -> Sequence[int]:  # noqa: ARG002
         return ()
 
-    def room(self, row: Sequence[int]) -> int | None:  # noqa: ARG002
+    def budget(self, row: Sequence[int]) -> int | None:  # noqa: ARG002
         return self.longest
 
 
@@ -139,26 +139,26 @@ def check(row: Sequence[int], *, vocabulary: int, longest: int | None) -> None:
         )
 
 
-def inputs_of(pretrained: Pretrained) -> Inputs:
+def inputs_of(bundle: Bundle) -> Inputs:
     """By the kind of model."""
-    model, marks, tokenizer = pretrained.model, pretrained.marks, pretrained.tokenizer
-    if pretrained.kind == "captioner":
-        raise ModelError("A captioner reads images, not texts. For those there is `glassformer caption`.")
+    model, marks, tokenizer = bundle.model, bundle.marks, bundle.tokenizer
+    if bundle.kind == "captioner":
+        raise ModelError("A captioner reads images, not texts: use `glassformer caption`.")
     if not isinstance(model, DecoderOnly | EncoderDecoder | Transformer):
-        raise ModelError(f"A {pretrained.kind} does not write texts. Those that do: gpt, llama, t5, transformer.")
+        raise ModelError(f"A {bundle.kind} model cannot generate text. Models that can: gpt, llama, t5, transformer.")
     if tokenizer is None:
-        raise ModelError("This model has no tokenizer beside it, so it cannot read texts. Put tokenizer.json there.")
+        raise ModelError("This model has no tokenizer, so it cannot read text. Put tokenizer.json into its folder.")
     config: Any = model.config
     vocabulary = model.head.weight.size(0)
     if isinstance(model, DecoderOnly):
-        return GoneOnFrom(tokenizer, marks, vocabulary, config.max_length)
+        return PromptInputs(tokenizer, marks, vocabulary, config.max_length)
     learned = getattr(config, "positions", None) == "learned"
-    return Answered(tokenizer, marks, vocabulary, start_of(marks), config.max_length if learned else None)
+    return SourceInputs(tokenizer, marks, vocabulary, start_token(marks), config.max_length if learned else None)
 
 
-def start_of(marks: SpecialIds) -> int:
-    """What an output begins from."""
+def start_token(marks: SpecialIds) -> int:
+    """The token that an output starts from."""
     start = next((mark for mark in (marks.start, marks.pad, marks.bos) if mark is not None), None)
     if start is None:
-        raise ModelError("config.json names no token that outputs begin with (decoder_start_token_id).")
+        raise ModelError("config.json names no token that outputs start from (decoder_start_token_id).")
     return start

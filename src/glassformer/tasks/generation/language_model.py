@@ -1,56 +1,34 @@
-"""A language model: goes on from texts, tells how likely it finds them, and what it makes of them inside."""
+"""A language model: generates text, scores text, and shows what happens inside."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, overload
+from functools import partial
+from typing import TYPE_CHECKING, cast, overload
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.data.batches import Index
-from glassformer.decode import Best, BestRefilled, Hypothesis, Sample, Task, steps
-from glassformer.decode.rows import Ended
-from glassformer.decode.rules import AtLeast
-from glassformer.decode.search import Chooser, Rule
 from glassformer.errors import DataError, ModelError, TokenizerError
-from glassformer.hub.huggingface.pretrained import Pretrained
-from glassformer.models.decoder_only import DecoderOnly
+from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.nn.taps import listen
-from glassformer.tasks.asking import Lots, rules_of_speech
-from glassformer.tasks.generation.asked import Asked
-from glassformer.tasks.generation.inputs import GoneOnFrom, Inputs, Rows, TokenBatch, inputs_of
-from glassformer.tasks.generation.rules import AfterTexts, Known, OneEnd, StopAfter
+from glassformer.store.bundle import Bundle
+from glassformer.tasks.generation.generator import Continuation, ContinuationGenerator
+from glassformer.tasks.generation.inputs import PromptInputs, TokenBatch, inputs_of
+from glassformer.tasks.generation.options import GenerateOptions
+from glassformer.tasks.model import LoadedModel, one_or_many, one_text, texts_of
+from glassformer.tasks.sampling import Sampling
 from glassformer.text import Tokenizer
-from glassformer.text.unfolding import Unfolding, text_after
 
-TOGETHER = 8192  # tokens of a batch: of the texts, of what may come, of all hypotheses
-NO_END = -1  # no token has this number
-Ending = Literal["end", "stop", "length", "positions"]
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """What was written, and how likely the model finds it."""
-
-    text: str
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    log_probs: tuple[float, ...]  # of each token, and of the end mark if it was reached
-    score: float  # what hypotheses are ranked by: log-probability, normalised by length; rules may have lowered it
-    why: Ending  # it ended: the end mark, a text to stop at, max_new, or the model's last position
-
-    @property
-    def log_prob(self) -> float:
-        return sum(self.log_probs)
+if TYPE_CHECKING:
+    from glassformer.explain.explanation import Explanation
 
 
 @dataclass(frozen=True)
 class Scored:
-    """How likely each token of a text is after those before it."""
+    """The log-probability of each token of a text after those before it."""
 
     tokens: tuple[str, ...]
     log_probs: tuple[float, ...]
@@ -61,75 +39,87 @@ class Scored:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean: as if so many tokens had been equally likely each time."""
+        """exp of the mean negative log-probability: the number of equally likely tokens with the same uncertainty."""
         return math.exp(-self.log_prob / len(self.log_probs))
 
 
-class LanguageModel:
-    """Writes texts with one model: decoders go on from a prompt, encoder-decoders answer a source."""
+class LanguageModel(LoadedModel):
+    """Generates text with one model: decoders continue a prompt, encoder-decoders answer a source."""
 
-    def __init__(self, pretrained: Pretrained, *, inputs: Inputs | None = None) -> None:
-        self.inputs = inputs_of(pretrained) if inputs is None else inputs
-        self.pretrained, self.model = pretrained, cast(Any, pretrained.model).eval()
-        self.reader = cast(Tokenizer, pretrained.tokenizer)
-        self.writer = pretrained.target or self.reader
-        self.vocabulary: int = self.model.head.weight.size(0)
-        ends = pretrained.extras.get("ends") or [pretrained.marks.eos]
-        self.ends = [end for end in ends if end is not None and end < self.vocabulary]
+    def __init__(self, bundle: Bundle) -> None:
+        self.inputs = inputs_of(bundle)
+        self.generator = ContinuationGenerator(bundle, self.inputs)
+        self.bundle, self.model = bundle, self.generator.model
+        self.tokenizer = self.generator.tokenizer  # of outputs
+        self.input_tokenizer = cast(Tokenizer, bundle.tokenizer)
 
     @property
     def device(self) -> torch.device:
-        device: torch.device = self.model.head.weight.device
-        return device
+        return self.generator.device
 
     @property
-    def goes_on(self) -> bool:
-        """Whether what it writes belongs to the text that was given."""
-        return isinstance(self.inputs, GoneOnFrom)
+    def continues_prompt(self) -> bool:
+        """Whether what it writes continues the given text."""
+        return isinstance(self.inputs, PromptInputs)
 
-    # Writing
+    @property
+    def kind_name(self) -> str:
+        return self.bundle.kind
+
+    def facts(self) -> list[str]:
+        return [*super().facts(), f"{self.generator.vocabulary:,} tokens"]
+
+    # Generating
 
     @overload  # a str is also a sequence of str, but never meant as one
-    def generate(self, texts: str, *, max_new: int = ..., beam: int = ..., lots: Lots | None = ...) -> str: ...  # type: ignore[overload-overlap]
+    def generate(self, texts: str, *, max_new: int = ..., beam: int = ..., sampling: Sampling | None = ...) -> str: ...  # type: ignore[overload-overlap]
     @overload
     def generate(
-        self, texts: Sequence[str], *, max_new: int = ..., beam: int = ..., lots: Lots | None = ...
+        self, texts: Sequence[str], *, max_new: int = ..., beam: int = ..., sampling: Sampling | None = ...
     ) -> list[str]: ...
     def generate(
-        self, texts: str | Sequence[str], *, max_new: int = 128, beam: int = 1, lots: Lots | None = None
+        self, texts: str | Sequence[str], *, max_new: int = 128, beam: int = 1, sampling: Sampling | None = None
     ) -> str | list[str]:
-        """What the model writes after, or in answer to, each text; a single text gives a single one."""
-        asked = Asked(max_new=max_new, beam=beam, lots=lots)
-        found = [options[0].text for options in self.continuations(texts, asked)]
-        return found[0] if isinstance(texts, str) else found
+        """What the model writes after, or in answer to, each text; one text gives one result."""
+        options = GenerateOptions(max_new=max_new, beam=beam, sampling=sampling)
+        return one_or_many(texts, lambda all_: [found[0].text for found in self.continuations(all_, options)])
 
+    @overload
+    def continuations(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        options: GenerateOptions = ...,
+        *,
+        first_number: int = ...,
+        progress: Callable[[int], None] | None = ...,
+    ) -> list[Continuation]: ...
+    @overload
+    def continuations(
+        self,
+        texts: Sequence[str],
+        options: GenerateOptions = ...,
+        *,
+        first_number: int = ...,
+        progress: Callable[[int], None] | None = ...,
+    ) -> list[list[Continuation]]: ...
     def continuations(
         self,
         texts: str | Sequence[str],
-        asked: Asked = Asked(),  # noqa: B008 (it cannot change)
+        options: GenerateOptions = GenerateOptions(),  # noqa: B008 (frozen)
         *,
         first_number: int = 0,
         progress: Callable[[int], None] | None = None,
-    ) -> list[list[Continuation]]:
-        """The same with all that can be asked for, and all that is known: the n best of each text, best first.
+    ) -> list[Continuation] | list[list[Continuation]]:
+        """The same with all options and full results: the n best of each text, best first.
 
-        Samples of a text depend on the seed and on its number, counted from `first_number`. `progress` is told how many
-        more tokens are written.
+        Samples of a text depend on the seed and on its number, counted from `first_number`. `progress` gets the number
+        of new tokens of each step.
         """
-        texts = [texts] if isinstance(texts, str) else texts
-        rows = [self.read(text, first_number + i, alone=len(texts) == 1) for i, text in enumerate(texts)]
-        return self.continued(rows, asked, numbers=range(first_number, first_number + len(rows)), progress=progress)
-
-    def continued(
-        self, rows: Rows, asked: Asked, *, numbers: Sequence[int], progress: Callable[[int], None] | None = None
-    ) -> list[list[Continuation]]:
-        """The same of what has been read."""
-        results: list[list[Continuation]] = [[] for _ in rows]
-        for index in batches_of(rows, asked):
-            task = self.task([rows[i] for i in index], asked, numbers=[numbers[i] for i in index])
-            for i, found in zip(index, self.searched(task, progress), strict=True):
-                results[i] = [self.continuation(one, rows[i], asked) for one in found]
-        return results
+        given = texts_of(texts)
+        rows = [self.read(text, first_number + i, alone=len(given) == 1) for i, text in enumerate(given)]
+        numbers = range(first_number, first_number + len(rows))
+        found = self.generator.continuations(rows, options, numbers=numbers, progress=progress)
+        return found[0] if isinstance(texts, str) else found
 
     def read(self, text: str, number: int, *, alone: bool) -> list[int]:
         try:
@@ -137,152 +127,76 @@ class LanguageModel:
         except (DataError, TokenizerError) as error:
             raise (error if alone else type(error)(f"Text {number + 1:,}: {error}")) from None
 
-    def searched(self, task: Task, progress: Callable[[int], None] | None) -> list[list[Hypothesis]]:
-        ended = [Ended() for _ in task.limits]
-        for rows in steps(task, ended):
-            if progress is not None:
-                progress(rows.scores.size)
-        return [one.best(task.n_best, cut_last=task.cut_last) for one in ended]
-
     def stream(
-        self, text: str, asked: Asked | None = None, *, max_new: int = 128, lots: Lots | None = None
+        self, text: str, options: GenerateOptions | None = None, *, max_new: int = 128, sampling: Sampling | None = None
     ) -> Iterator[str]:
-        """The text piece by piece, as soon as each is certain. Greedy, or by lot: what is searched comes at its end.
+        """The text in pieces, each as soon as it is certain. Together they are what `generate` returns.
 
-        `asked` says all that can be said; without it, `max_new` and `lots` do.
+        Greedy or sampled: what a wider beam finds is known only at its end. `options` has all options; without it,
+        `max_new` and `sampling` count.
         """
-        asked = Asked(max_new=max_new, lots=lots) if asked is None else asked
-        if asked.width > 1:
-            raise ModelError("Only one text can be written piece by piece: ask for a beam of 1 and one sample.")
-        row, ended = self.inputs.ids(text), [Ended()]
-        unfolding = Unfolding(self.writer, self.inputs.before(row))
-        waiting = ""  # it may be the beginning of a text to stop at
-        for rows in steps(self.task([row], asked), ended):
-            if not rows.alive[0, 0]:  # it has just ended
-                break
-            waiting += unfolding.add([int(rows.tokens[0, 0, -1])])
-            upto, stopped = cut(waiting, asked.stop)
-            safe = upto if stopped else held_back(waiting, asked.stop)
-            if piece := waiting[:safe]:
-                yield piece
-            if stopped:
-                return
-            waiting = waiting[safe:]
-        waiting += unfolding.rest()
-        if piece := waiting[: cut(waiting, asked.stop)[0]]:
-            yield piece
+        options = GenerateOptions(max_new=max_new, sampling=sampling) if options is None else options
+        if options.width > 1:
+            raise ModelError("Only a single text can be streamed: use a beam of 1 and one sample.")
+        return self.generator.stream(self.inputs.ids(one_text(text)), options)
 
-    def task(self, rows: Sequence[Sequence[int]], asked: Asked, *, numbers: Sequence[int] = (0,)) -> Task:
-        """The search for what follows one batch of texts."""
-        room = [self.inputs.room(row) for row in rows]
-        limits = np.array(
-            [asked.max_new if most is None else min(asked.max_new, most) for most in room], dtype=np.int64
-        )
-        eos = self.ends[0] if self.ends else NO_END
-        return Task(
-            model=self.model,
-            batch=self.inputs.batch(rows).to(self.device),
-            limits=limits,
-            bos=self.inputs.firsts(rows),
-            eos=eos,
-            device=self.device,
-            chooser=chooser_for(asked, numbers, eos=eos),
-            rules=list(self.rules(rows, asked, limits)),
-            ranked=asked.ranked,
-            n_best=asked.n_best,
-            cut_last=False,  # most texts could go on
-        )
+    # Looking inside
 
-    def rules(self, rows: Sequence[Sequence[int]], asked: Asked, limits: Index) -> Iterator[Rule]:
-        if self.vocabulary > len(self.writer):
-            yield Known(len(self.writer))
-        if len(self.ends) > 1:
-            yield OneEnd(self.ends[0], self.ends, by_lot=asked.lots is not None)
-        if asked.min_new and self.ends:
-            yield AtLeast(np.minimum(limits, asked.min_new), self.ends[0])
-        before = [self.inputs.before(row) for row in rows]
-        for rule in rules_of_speech(
-            self.writer, no_repeat=asked.no_repeat, repetition_penalty=asked.repetition_penalty, ban=asked.ban
-        ):
-            yield AfterTexts(rule, before)
-        if asked.stop and self.ends:
-            yield StopAfter([text.encode() for text in asked.stop], self.writer.surfaces, self.ends[0])
-
-    def continuation(self, found: Hypothesis, row: Sequence[int], asked: Asked) -> Continuation:
-        text = text_after(self.writer, found.ids, self.inputs.before(row))
-        upto, stopped = cut(text, asked.stop)
-        forced = stopped and found.finished  # then the end mark was not the model's choice
-        return Continuation(
-            text=text[:upto],
-            ids=found.ids,
-            tokens=tuple(self.writer.pieces_of(found.ids)),
-            log_probs=found.log_probs[: len(found.ids)] if forced else found.log_probs,
-            score=found.score,
-            why=self.why(found, asked, stopped=stopped),
-        )
-
-    def why(self, found: Hypothesis, asked: Asked, *, stopped: bool) -> Ending:
-        if stopped:
-            return "stop"
-        if found.finished:
-            return "end"
-        return "length" if len(found.ids) >= asked.max_new else "positions"
-
-    # Looking
-
-    @torch.inference_mode()
-    def score(self, text: str) -> Scored:
+    @overload
+    def score(self, texts: str) -> Scored: ...  # type: ignore[overload-overlap]
+    @overload
+    def score(self, texts: Sequence[str]) -> list[Scored]: ...
+    def score(self, texts: str | Sequence[str]) -> Scored | list[Scored]:
         """The log-probability of every token of a text after those before it.
 
-        The first token counts only where texts begin with a mark of their own: otherwise nothing stands before it.
+        The first token has one only where the tokenizer puts a mark before the text.
         """
+        return one_or_many(texts, lambda all_: [self._scored(text) for text in all_])
+
+    @torch.inference_mode()
+    def _scored(self, text: str) -> Scored:
         row = self.own_row(text)
         if len(row) < 2:
             raise DataError("Nothing to score: a text of at least two tokens is needed.")
         logits = self.model(TokenBatch.of([row]).to(self.device))[0, :-1].float()  # (T-1, V)
         labels = torch.tensor(row[1:], device=logits.device)
         found = logits.log_softmax(dim=-1).gather(1, labels[:, None])[:, 0]
-        return Scored(tuple(self.writer.pieces_of(row[1:])), tuple(found.tolist()))
+        return Scored(tuple(self.tokenizer.pieces_of(row[1:])), tuple(found.tolist()))
+
+    @overload
+    def explain(self, texts: str, *, top: int = ..., options: GenerateOptions | None = ...) -> Explanation: ...  # type: ignore[overload-overlap]
+    @overload
+    def explain(
+        self, texts: Sequence[str], *, top: int = ..., options: GenerateOptions | None = ...
+    ) -> list[Explanation]: ...
+    def explain(
+        self, texts: str | Sequence[str], *, top: int = 5, options: GenerateOptions | None = None
+    ) -> Explanation | list[Explanation]:
+        """Everything that happens to a text inside the model, read at the taps; `options`: how a T5 answers."""
+        from glassformer.tasks import explaining  # it imports this file
+
+        chosen = explaining.ANSWER if options is None else options
+        explained = partial(explaining.explain, self.bundle, top=top, options=chosen)
+        return one_or_many(texts, lambda all_: [explained(text) for text in all_])
+
+    @overload
+    def hidden_states(self, texts: str) -> Tensor: ...  # type: ignore[overload-overlap]
+    @overload
+    def hidden_states(self, texts: Sequence[str]) -> list[Tensor]: ...
+    def hidden_states(self, texts: str | Sequence[str]) -> Tensor | list[Tensor]:
+        """(N + 1, T, D): every token's vectors after the embedding and after each block; the last are normalised."""
+        return one_or_many(texts, lambda all_: [self._hidden_states(text) for text in all_])
 
     @torch.inference_mode()
-    def hidden_states(self, text: str) -> Tensor:
-        """(N + 1, T, D): the vectors of every token after the embedding and after each block; the last ones normed."""
+    def _hidden_states(self, text: str) -> Tensor:
         row = self.own_row(text)
-        with listen(self.model, lambda name: name.endswith(("inputs.sum", "feed_forward_residual.after"))) as heard:
+        with listen(self.model, lambda name: name.endswith(("inputs.sum", "feed_forward_residual.after"))) as values:
             last = self.model.hidden(TokenBatch.of([row]).to(self.device))
-        blocks = [heard[f"blocks.{i}.feed_forward_residual.after"][0] for i in range(len(self.model.blocks) - 1)]
-        return torch.cat([heard["inputs.sum"][0], *blocks, last])
+        blocks = [values[f"blocks.{i}.feed_forward_residual.after"][0] for i in range(len(self.model.blocks) - 1)]
+        return torch.cat([values["inputs.sum"][0], *blocks, last])
 
     def own_row(self, text: str) -> list[int]:
+        """The ids of a text that the model itself could have written."""
         if not isinstance(self.model, DecoderOnly):
-            raise ModelError(f"A {self.pretrained.kind} has no texts of its own to look at, only answers to others.")
+            raise ModelError(f"A {self.bundle.kind} model only writes answers to other texts: it cannot do this.")
         return self.inputs.ids(text)
-
-
-def batches_of(rows: Sequence[Sequence[int]], asked: Asked) -> Iterator[list[int]]:
-    """The indices of texts alike in length together, by a budget of tokens."""
-    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
-    while order:
-        size = max(1, TOGETHER // (asked.width * (len(rows[order[0]]) + asked.max_new)))
-        yield order[:size]
-        order = order[size:]
-
-
-def chooser_for(asked: Asked, numbers: Sequence[int], *, eos: int) -> Chooser:
-    """A beam stays full, as users of `transformers` know it."""
-    lots = asked.lots
-    if lots is None:
-        return Best(1) if asked.beam == 1 else BestRefilled(asked.beam, eos)
-    return Sample(asked.n_best, numbers, lots.seed, lots.temperature, lots.top_k, lots.top_p)
-
-
-def cut(text: str, stops: Sequence[str]) -> tuple[int, bool]:
-    """How far a text goes before the first text to stop at, and whether there is one."""
-    places = [place for stop in stops if (place := text.find(stop)) >= 0]
-    return (min(places), True) if places else (len(text), False)
-
-
-def held_back(text: str, stops: Sequence[str]) -> int:
-    """How far a text goes before what may be the beginning of a text to stop at."""
-    ends = [size for stop in stops for size in range(1, min(len(stop), len(text)) + 1) if text.endswith(stop[:size])]
-    return len(text) - max(ends, default=0)

@@ -1,20 +1,23 @@
-"""Which word comes from which: alignments read off the cross-attention, measured against gold ones."""
+"""Word alignments read from the cross-attention, and their error against gold alignments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
-from glassformer.data.phrasebook import Phrase, words
-from glassformer.evaluate.alignment import Links, alignment_error, spans_of_words, word_links, words_of_pieces
+from glassformer.evaluate.alignment import Links, alignment_error, by_words, spans_of_words, word_links, words_of_pieces
 from glassformer.nn.taps import listen
-from glassformer.tasks.translation.translator import Translator
 from glassformer.text import Tokenizer
+
+if TYPE_CHECKING:
+    from glassformer.data.phrasebook import Phrase
+    from glassformer.tasks.translation.translator import Translator
 
 Attention = NDArray[np.floating]
 
@@ -55,7 +58,16 @@ def head_links(translator: Translator, phrase: Phrase, attention: Attention) -> 
     return [[word_links(pattern, source, target) for pattern in layer] for layer in attention]
 
 
-def piece_words(tokenizer: Tokenizer, text: str, split: Callable[[str], Sequence[str]] = words) -> list[int | None]:
+def phrase_words(text: str) -> Sequence[str]:
+    """The words of the phrasebook, which its gold links count."""
+    from glassformer.data.phrasebook import words  # a translation without placeholders needs no phrasebook
+
+    return words(text)
+
+
+def piece_words(
+    tokenizer: Tokenizer, text: str, split: Callable[[str], Sequence[str]] = phrase_words
+) -> list[int | None]:
     """The word of each piece of `text`; the end mark belongs to none."""
     text = tokenizer.normalize(text)
     return [*words_of_pieces(tokenizer.offsets(text), spans_of_words(text, split(text))), None]
@@ -68,11 +80,11 @@ def piece_links(translator: Translator, phrase: Phrase) -> tuple[tuple[int, int]
     return tuple((s, t) for s, v in enumerate(source) for t, w in enumerate(target) if (v, w) in phrase.sure)
 
 
-# Of any sentences
+# Any sentences
 
 
 def align(translator: Translator, sources: Sequence[str], translations: Sequence[str]) -> list[Links]:
-    """Which source word each word of a translation comes from, by the mean of all heads; words stand between spaces."""
+    """The source word that each word of a translation comes from, by the mean of all heads. Spaces separate words."""
     sources, translations = [text.strip() for text in sources], [text.strip() for text in translations]
     filled = [i for i, (s, t) in enumerate(zip(sources, translations, strict=True)) if s and t]
     found = [Links()] * len(sources)
@@ -84,6 +96,49 @@ def align(translator: Translator, sources: Sequence[str], translations: Sequence
         target = piece_words(translator.target, translations[i], str.split)
         found[i] = word_links(attention.mean(axis=(0, 1)), source, target)
     return found
+
+
+def shares_of_words(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], split: Callable[[str], Sequence[str]]
+) -> list[Attention]:
+    """For each pair (T, S): how much of each target word comes from each source word; every row sums to 1.
+
+    Where the tokenizer's normal form has other words than the text, all words are taken to be in the same order.
+    """
+    found: dict[int, Attention] = {}
+    for i, attention in each_attention(translator, sources, targets) if sources else ():
+        source, target = sources[i], targets[i]
+        pieces = piece_words(translator.source, source, split), piece_words(translator.target, target, split)
+        shares = by_words(attention.mean(axis=(0, 1)), *pieces)
+        size = len(split(target)), len(split(source))
+        if shares.shape != size:
+            shares = in_order(*size)
+        found[i] = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-9)
+    return [found[i] for i in range(len(sources))]
+
+
+def in_order(targets: int, sources: int) -> Attention:
+    """(T, S): each target word comes from the source word at the same place in its sentence."""
+    shares = np.zeros((targets, sources))
+    if targets and sources:
+        shares[np.arange(targets), np.arange(targets) * sources // targets] = 1
+    return shares
+
+
+@torch.inference_mode()
+def forced_log_probs(
+    translator: Translator, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> list[Attention]:
+    """The log-probability of each target token, end mark included, where the tokens before it are given."""
+    pairs = EncodedPairs(Ragged.of(sources), Ragged.of(targets), translator.source_marks, translator.target_marks)
+    model = translator.model.eval()
+    found: dict[int, Attention] = {}
+    for index in epoch_batches(pairs.lengths, tokens=4096, seed=0, epoch=0):
+        batch = pairs.batch(index).to(translator.device)
+        log_probs = model(batch).log_softmax(dim=-1).gather(2, batch.target_out[:, :, None])[:, :, 0].cpu().numpy()
+        for row, i in enumerate(index):
+            found[int(i)] = log_probs[row, : len(targets[i]) + 1]
+    return [found[i] for i in range(len(sources))]
 
 
 def as_text(links: Links) -> str:

@@ -1,4 +1,4 @@
-"""Exporting a translator: written beside its place, tried, compared, and only then put there."""
+"""Exports a translator: written to a temporary folder, tried, compared, and only then moved."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from glassformer.hub.checking import Compared, Comparison, Tolerance
 from glassformer.hub.ctranslate2 import POSITIONS, write_ctranslate2
 from glassformer.hub.exported import CARD, Exported
 from glassformer.hub.folders import new_folder, write_json
+from glassformer.tasks.translation.loading import SHARED, SOURCE, TARGET
 from glassformer.tasks.translation.material import Held, read_questions
 from glassformer.tasks.translation.scoring import score_ids
-from glassformer.tasks.translation.translator import SHARED, SOURCE, TARGET, Translator
-from glassformer.tasks.translation.watching import Silent
+from glassformer.tasks.translation.translator import Translator
+from glassformer.training.watching import Silent
 
 COMPARED = "comparison.json"
 CARRIED = ("beam", "alpha", "max_ratio", "max_extra", "min_ratio", "no_repeat", "batch_tokens")  # settings
@@ -34,7 +35,7 @@ def export_translator(
     sample: Sequence[str] | None = None,
     tolerance: Tolerance | None = None,
 ) -> Comparison:
-    """Writes the folder `out` for CTranslate2 and gives the comparison of both engines; refused if they differ."""
+    """Writes the folder `out` for CTranslate2 and returns the comparison of both engines; an error if they differ."""
     refuse_unknown_settings(translator.recipe.decode)
     chosen = sample_of(translator) if sample is None else [text for text in sample if text.strip()]
     if not chosen:
@@ -73,25 +74,30 @@ def card(translator: Translator, tokenizers: Sequence[str]) -> dict[str, Any]:
     decode = translator.recipe.decode
     settings = {name: getattr(decode, name) for name in CARRIED}
     card = {"engine": "ctranslate2", "from": translator.origin, "tokenizers": list(tokenizers), **settings}
-    return {**card, "positions": translator.longest or POSITIONS}
+    splitting = {
+        "split_over": translator.split_limit(decode),
+        "longest_sentence": translator.longest_sentence,
+        "language": translator.source_language,
+        "lengths": translator.lengths.to_dict(),
+    }
+    return {**card, "positions": translator.longest or POSITIONS, **splitting}
 
 
 def refuse_unknown_settings(decode: DecodeSettings) -> None:
-    """What CTranslate2 does otherwise, or not at all."""
+    """Raises an error for settings that CTranslate2 handles differently, or not at all."""
     unknown = {"normalisation": "length", "repetition_penalty": 1.0}
     for name, plain in unknown.items():
         if getattr(decode, name) != plain:
             raise ExportError(
-                f"decode.{name} = {getattr(decode, name)!r}: CTranslate2 has no such thing. It can take {plain!r}."
+                f"decode.{name} = {getattr(decode, name)!r}: CTranslate2 does not support it. It supports {plain!r}."
             )
 
 
 def compared(translator: Translator, exported: Exported, texts: Sequence[str], *, beam: int) -> list[Compared]:
-    """Every sentence through both engines, and our score of what the other said."""
-    ours, theirs = (
-        translator.candidates(texts, beam=beam, guard=False),
-        exported.candidates(texts, beam=beam, guard=False),
-    )
+    """Translates every sentence, unsplit, with both engines, and scores CTranslate2's translations with ours."""
+    whole = translator.recipe.decode.model_copy(update={"split_over": 0})
+    ours = translator.candidates(texts, beam=beam, settings=whole, guard=False)
+    theirs = exported.candidates(texts, beam=beam, guard=False, split=False)
     rows = translator.source.encode_batch([text.strip() for text in texts])
     said = [[found for token in one[0].tokens if (found := translator.target.id(token)) is not None] for one in theirs]
     filled = [i for i, row in enumerate(rows) if row]
@@ -112,7 +118,7 @@ def compared(translator: Translator, exported: Exported, texts: Sequence[str], *
 
 
 def sample_of(translator: Translator) -> list[str]:
-    """Sentences that the model was validated with or has learnt from, as far as they are still there."""
+    """Sentences from the run's validation or training data, if they can still be read."""
     data = translator.recipe.data
     with suppress(GlassformerError, OSError, IndexError):
         if data.corpus:

@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from glassformer import __version__
 from glassformer.data.checks.cleaning import refuse_surplus
 from glassformer.data.checks.doctor import take_down_slips
 from glassformer.data.checks.findings import ICONV, Findings
 from glassformer.data.checks.held import Held as HeldHashes
-from glassformer.data.checks.printable import printable, shortened
 from glassformer.data.checks.screen import Verdict, screen
-from glassformer.data.checks.slippage import SlipWatch
 from glassformer.data.corpora import corpus_card, corpus_pairs
-from glassformer.data.phrasebook import Phrase, Phrasebook, phrasebook
+from glassformer.data.phrasebook import Phrase, phrasebook
 from glassformer.data.readers.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
 from glassformer.data.readers.languages import pair_in_name
 from glassformer.data.readers.naming import language_of, unpacked_name
 from glassformer.data.selection import CHANGED, HELD, TRAIN, HoldOut, Parts, chosen, select
 from glassformer.data.settings import DataSettings
+from glassformer.data.slips.watch import SlipWatch
 from glassformer.errors import DataError, SettingsError
+from glassformer.printable import printable, shortened
+from glassformer.training.task import Listener, Material
 
 CHECKED = 200_000  # pairs that the checks before a training look at; doctor looks at all
 FILES = "files"  # the fingerprint of the raw files, beside those of the sentences
 SURE = 200  # lines out of step: in a few, repeated sentences may look so
-REPORTED = 1000  # sentences that the report of a run is measured on, at most
 
 Pair = tuple[str, str]
-
-
-class Listener(Protocol):
-    """Someone who wants to hear what is found."""
-
-    def on_stage(self, text: str) -> None: ...
-    def on_count(self, done: int, total: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -58,31 +50,13 @@ class Held:
     def first(self, count: int) -> Held:
         return Held(self.sources[:count], self.references[:count])
 
+    def questions(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Each sentence with all its references."""
+        return list(zip(self.sources, self.references, strict=True))
+
     def pairs(self) -> list[Pair]:
         """Each sentence with its first reference."""
         return [(source, options[0]) for source, options in zip(self.sources, self.references, strict=True)]
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a run learns from, as a stream that can be begun again, and what it is measured with."""
-
-    train: Callable[[], Iterator[Pair]]
-    pairs: int  # that `train` gives
-    valid: Held
-    fingerprints: dict[str, str]
-    test: Held | None = None  # a named corpus has one
-    gold: Phrasebook | None = None  # the phrasebook also knows which word comes from which
-    findings: Findings | None = None
-
-    def measured(self) -> Held:
-        """What the report is measured on: a test part, or the validation part of other data."""
-        return self.test or self.valid.first(REPORTED)
-
-    def sentences(self) -> Iterator[str]:
-        """Every sentence of both sides, for one shared vocabulary."""
-        for pair in self.train():
-            yield from pair
 
 
 def read_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
@@ -96,14 +70,35 @@ def read_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
 
 def target_language(data: DataSettings) -> str | None:
     """The code of the language to translate into, as far as settings or file names tell."""
+    return _language(data, 1)
+
+
+def source_language(data: DataSettings) -> str | None:
+    """The code of the language to translate from, likewise."""
+    return _language(data, 0)
+
+
+def _language(data: DataSettings, side: int) -> str | None:
     if data.languages:
-        return data.languages[1]
+        return data.languages[side]
     if data.corpus:
-        return corpus_card(data.corpus).languages[1]
-    if data.target:
-        return language_of(Path(data.target[0]))
+        return corpus_card(data.corpus).languages[side]
+    if files := (data.source, data.target)[side]:
+        return language_of(Path(files[0]))
     named = pair_in_name(unpacked_name(Path(data.pairs[0]))) if data.pairs else None
-    return named[1] if named else None
+    return named[side] if named else None
+
+
+def language_pair(data: DataSettings) -> tuple[str, str] | None:
+    """The codes of both languages, source first, if settings or file names say them."""
+    if data.languages:
+        return data.languages[0], data.languages[1]
+    if data.corpus:
+        return corpus_card(data.corpus).languages[0], corpus_card(data.corpus).languages[1]
+    if data.source and data.target:
+        source, target = language_of(Path(data.source[0])), language_of(Path(data.target[0]))
+        return (source, target) if source and target else None
+    return pair_in_name(unpacked_name(Path(data.pairs[0]))) if data.pairs else None
 
 
 # Named corpora
@@ -113,7 +108,10 @@ def phrasebook_material(size: int, listener: Listener) -> Material:
     book = phrasebook(train=size, progress=listener.on_count)
     pairs = [(phrase.source, phrase.references[0]) for phrase in book.train]
     valid, test = held_phrases(book.valid), held_phrases(book.test)
-    return Material(lambda: iter(pairs), len(pairs), valid, _pair_fingerprints(pairs, valid), test=test, gold=book)
+    marks = _pair_fingerprints(pairs, valid)
+    return Material(
+        lambda: iter(pairs), len(pairs), valid.questions(), marks, test=test.questions(), facts={"gold": book}
+    )
 
 
 def held_phrases(phrases: Sequence[Phrase]) -> Held:
@@ -126,7 +124,8 @@ def named_material(name: str, listener: Listener) -> Material:
         listener.on_stage(f"Left out {count:,} pairs of {name}: {reason}")
     valid, test = Held.of(corpus.valid), Held.of(corpus.test)
     marks = _pair_fingerprints(corpus.train, valid)
-    return Material(lambda: iter(corpus.train), len(corpus.train), valid, marks, test=test)
+    train = corpus.train
+    return Material(lambda: iter(train), len(train), valid.questions(), marks, test=test.questions())
 
 
 def _pair_fingerprints(train: Sequence[Pair], valid: Held) -> dict[str, str]:
@@ -156,9 +155,9 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     records = watch.passing(read(progress=listener.on_count))
     screened = screen(records, filters=data.filters, findings=findings, held=remembered, examine=CHECKED)
     parts = select(screened, hold_out)
-    learnt = int((parts == TRAIN).sum())
+    learned = int((parts == TRAIN).sum())
     refuse_unusable(findings, inputs)
-    refuse_too_few(findings, learnt, inputs)
+    refuse_too_few(findings, learned, inputs)
     take_down_slips(watch, findings)
     refuse_slips(findings, listener)
     tell(findings, inputs, listener)
@@ -168,7 +167,7 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     )
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
-        listener.on_stage(f"{len(held.sources):,} pairs are held out for validation, {learnt:,} learnt from")
+        listener.on_stage(f"{len(held.sources):,} pairs are held out for validation, {learned:,} learned from")
     files, valid = fingerprint(inputs), pairs_fingerprint(held.pairs())
     marks = {"train": decision_digest(files, data, parts), "valid": valid, FILES: files}
 
@@ -177,29 +176,29 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
         refuse_changed(inputs, seen)
 
     refuse_changed(inputs, seen)
-    return Material(train, learnt, held, marks, findings=findings)
+    return Material(train, learned, held.questions(), marks, facts={"findings": findings})
 
 
 def decision_digest(files: str, data: DataSettings, parts: Parts) -> str:
-    """All that decides which sentences are learnt from: the files, how they are read, and each unit's part."""
+    """All that decides which sentences are learned from: the files, how they are read, and each unit's part."""
     read = [__version__, files, data.columns, data.languages]
     return hashlib.sha256(json.dumps(read).encode() + parts.tobytes()).hexdigest()
 
 
 def stamps(inputs: Sequence[Input]) -> list[tuple[int, int, int]]:
-    """What tells that a file was written to."""
+    """Changes when one of the files is written to."""
     stats = [path.stat() for one in inputs for path in one.paths]
     return [(stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats]
 
 
 def refuse_changed(inputs: Sequence[Input], seen: Sequence[tuple[int, int, int]]) -> None:
-    """Sentences of two states of a file would be a corpus that nobody has."""
+    """Raises an error if a file changed while it was read: its sentences would be a mix of two versions."""
     if stamps(inputs) != seen:
         raise DataError(CHANGED)
 
 
 def changed_files(data: DataSettings, begun: Mapping[str, str]) -> list[str]:
-    """Whether the files to learn from are others than when a run was begun; files that are gone tell nothing."""
+    """Whether the training files have changed since the run was started; missing files are ignored."""
     if data.corpus is None and FILES in begun:
         with suppress(DataError):
             if fingerprint(training_inputs(data)) != begun[FILES]:
@@ -222,7 +221,7 @@ def training_inputs(data: DataSettings) -> list[Input]:
     return [*sides, *both]
 
 
-def held_files(data: DataSettings, listener: Listener) -> tuple[Held | None, HeldHashes]:
+def held_files(data: DataSettings, listener: Listener, part: str = "validation") -> tuple[Held | None, HeldHashes]:
     """The sentences to validate with, if files were given, and their hashes, to find them among the training data."""
     remembered = HeldHashes()
     if not data.valid or data.valid_share is not None:
@@ -231,9 +230,9 @@ def held_files(data: DataSettings, listener: Listener) -> tuple[Held | None, Hel
     records = [record for record, reason in _plainly_screened(inputs, data, findings) if reason is None]
     refuse_unusable(findings, inputs)
     if not records:
-        raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair to validate with.")
+        raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair for the {part}.")
     if findings.dropped:
-        listener.on_stage(f"Of the validation sentences {left_out(findings)}")
+        listener.on_stage(f"{part.capitalize()} sentences: {left_out(findings)}")
     remembered.add("validation", records)
     return Held.of((record.source, (record.target,)) for record in records), remembered
 
@@ -243,19 +242,19 @@ def _plainly_screened(inputs: Sequence[Input], data: DataSettings, findings: Fin
 
 
 def read_questions(names: Sequence[str], data: DataSettings, listener: Listener) -> Held:
-    """Sentences and references to evaluate with; `data` tells columns and languages."""
-    held, _ = held_files(data.model_copy(update={"valid": tuple(names), "corpus": None}), listener)
+    """Sentences and references to evaluate with; `data` has columns and languages."""
+    held, _ = held_files(data.model_copy(update={"valid": tuple(names), "corpus": None}), listener, "test")
     if held is None:
         got = " ".join(names) or "no file"
         raise DataError(f"Got {got}; give a source and a reference file, one file with both, or --corpus NAME.")
     return held
 
 
-# What is said of them
+# What is reported about them
 
 
 def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
-    """Training on files that do not belong together, or that are not what they seem, would be wasted time."""
+    """Raises an error for files that do not belong together or have too many unusable lines."""
     for finding in findings.stops:
         if finding.kind == "no partner":
             refuse_surplus(inputs)
@@ -264,26 +263,26 @@ def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
             f"{finding.count:,} of {findings.units:,} units are unusable ({finding.help}), the first: {first}. "
             "That is more than 1%, so the file is probably not what it seems. "
             + (f"{ICONV}. " if finding.kind == "encoding" else "")
-            + "`glassformer doctor` tells more; `glassformer clean` makes a new file without them."
+            + "`glassformer doctor` shows more; `glassformer clean` makes a new file without them."
         )
 
 
 def refuse_slips(findings: Findings, listener: Listener) -> None:
-    """Pairs that are no translations teach nothing. Where it is not sure, it is only told."""
+    """Raises an error if the two files are out of step; only warns if that is uncertain."""
     for found in findings.found_slips:
         lines = found.slip.until_source_line - found.slip.source_line
         if found.slip.is_placed and lines >= SURE:
             raise DataError(
                 f"{found.source_file} and {found.target_file} go out of step: {found}. "
-                "`glassformer doctor` tells more; `glassformer clean --realign` pairs the lines anew."
+                "`glassformer doctor` shows more; `glassformer clean --realign` pairs the lines again."
             )
-        listener.on_stage(f"CAREFUL, the two files seem to go out of step: {found}. `glassformer doctor` tells more")
+        listener.on_stage(f"CAREFUL, the two files seem to go out of step: {found}. `glassformer doctor` shows more")
 
 
-def refuse_too_few(findings: Findings, learnt: int, inputs: Sequence[Input]) -> None:
+def refuse_too_few(findings: Findings, learned: int, inputs: Sequence[Input]) -> None:
     if not findings.used:
         raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair. {left_out(findings).capitalize()}.")
-    if not learnt:
+    if not learned:
         raise DataError(
             f"{', '.join(map(str, inputs))}: all {findings.used:,} usable pairs have the same source, so none can be "
             "held out for validation. Give held-out sentences of your own with --valid."
@@ -298,14 +297,14 @@ def left_out(findings: Findings) -> str:
 
 
 def tell(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
-    """The doctor's findings in short: what is not used, and what is worth a look."""
+    """Reports the doctor's findings in short: what is not used, and what is worth a look."""
     if findings.dropped:
-        listener.on_stage(f"Of the units read {left_out(findings)}")
+        listener.on_stage(f"Units read: {left_out(findings)}")
     for part in findings.held:
         if part.sources_in_train and "overlap" not in findings.dropped:
             listener.on_stage(
-                f"{part.sources_in_train:,} of {part.pairs:,} {part.name} sentences also stand in the training data: "
-                "scores on them flatter. The filter `overlap` leaves them out of training"
+                f"{part.sources_in_train:,} of {part.pairs:,} {part.name} sentences are also in the training data: "
+                "scores on them are too high. The filter `overlap` leaves them out of training"
             )
     odd = [f for f in findings.ordered() if f.kind in findings.hits and f.kind not in findings.dropped]
     odd = [finding for finding in odd if finding.kind != "overlap"]

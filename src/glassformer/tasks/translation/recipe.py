@@ -1,36 +1,36 @@
-"""The recipe: everything that decides a translation run, gathered from the rooms' own settings."""
+"""The recipe of a translation run."""
 
 from __future__ import annotations
 
-import tomllib
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from glassformer.config import Settings, merge, validate
+from glassformer.config import validate
 from glassformer.data.settings import DataSettings
 from glassformer.decode.settings import DecodeSettings
 from glassformer.errors import RunError
+from glassformer.evaluate.translation import BLEU, CHRF, EXACT
 from glassformer.models.transformer import TransformerConfig
+from glassformer.store.bundle import read_settings
 from glassformer.store.run import CONFIG, RunFolder
-from glassformer.text.settings import TextSettings
-from glassformer.train.settings import TrainSettings
+from glassformer.training.recipe import Recipe
 
 
-class TranslationRecipe(Settings):
-    """Everything that decides a translation run."""
+class TranslationRecipe(Recipe):
+    """All settings of a translation run."""
 
-    out: str | None = Field(None, description="Folder of the run; --out says the same.")
+    task: Literal["translate"] = Field("translate", description="What is learned, named by the verb that uses it.")
     data: DataSettings = Field(default_factory=DataSettings)
-    text: TextSettings = Field(default_factory=TextSettings)
     model: TransformerConfig = Field(default_factory=lambda: TransformerConfig.model_validate({}))
-    train: TrainSettings = Field(default_factory=TrainSettings)
     decode: DecodeSettings = Field(default_factory=DecodeSettings)
+
+    metrics = (BLEU, CHRF, EXACT)
 
     @model_validator(mode="before")
     @classmethod
     def _separate_vocabularies(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Two vocabularies cannot share one embedding: without a word on `tied`, only target and output are tied."""
+        """Two vocabularies cannot share one embedding: if `tied` is not set, only target and output are tied."""
         text, model = values.get("text"), values.get("model", {})
         if isinstance(text, dict) and text.get("shared") is False and isinstance(model, dict):
             values = {**values, "model": {"tied": "output", **model}}
@@ -52,17 +52,9 @@ class TranslationRecipe(Settings):
         return self
 
 
-def as_begun(then: TranslationRecipe, now: TranslationRecipe) -> TranslationRecipe:
-    """`now`, with all that it does not set as it was chosen `then`: a budget is spent only once."""
-    return validate(TranslationRecipe, merge(then.model_dump(), now.model_dump(exclude_unset=True)))
-
-
 def read_recipe(run: RunFolder) -> TranslationRecipe:
-    """The resolved settings of a run."""
-    try:
-        tree = tomllib.loads(run.config_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RunError(f"{run.path / CONFIG}: damaged ({error}). Restore it from a copy.") from None
-    if kind := tree.get("kind"):
-        raise RunError(f"{run.path} holds a model of the kind {kind!r}, not a translator.")
+    """The resolved settings of a run that translates."""
+    tree = read_settings(run.path)
+    if "marks" in tree:
+        raise RunError(f"{run.path} is an imported model: it has no recipe of training.")
     return validate(TranslationRecipe, tree, origin=str(run.path / CONFIG))

@@ -1,4 +1,4 @@
-"""How words are spelled in tokens: in the midst of a sentence, at its beginning, and what would change a word."""
+"""How words are spelled in tokens: inside a sentence, at its beginning, and which tokens would change a word."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from glassformer.decode.rules import goes_on
+from glassformer.decode.rules import continues_word
 from glassformer.decode.terms import Form, Term, Vocabulary
 from glassformer.errors import DataError
-from glassformer.tasks.translation.words import is_word_letter
+from glassformer.tasks.translation.word_boundaries import is_word_letter
 from glassformer.text import Tokenizer
 
 
@@ -56,7 +56,7 @@ class Speller:
             yield from self._checked(option, self._after(option))
 
     def _after(self, text: str) -> list[int]:
-        """The tokens of a text that goes on after a word."""
+        """The tokens of a text that follows a word."""
         anchor = self.tokenizer.anchor
         both = self.ids(self.tokenizer.decode([anchor]) + text)
         return both[1:] if both[:1] == [anchor] else []
@@ -75,7 +75,7 @@ class Speller:
 def prolongs(surface: bytes) -> bool:
     """Letters and parts of letters do, unless their script has no spaces between words anyway."""
     text = surface.decode("utf-8", errors="ignore")
-    return goes_on(surface) and (not text or not text[0].isalnum() or is_word_letter(text[0]))
+    return continues_word(surface) and (not text or not text[0].isalnum() or is_word_letter(text[0]))
 
 
 def unique(forms: Iterable[Form]) -> tuple[Form, ...]:

@@ -1,97 +1,58 @@
-"""Starting from the weights of another run, for example to fine-tune a translator on one's own texts."""
+"""What a translator may be fine-tuned on: the same direction, seen by the settings and by the sentences themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
-from torch import Tensor
-
-from glassformer.config import validate
 from glassformer.errors import DataError, SettingsError
-from glassformer.store.run import RunFolder
-from glassformer.tasks.translation.material import Material, target_language
-from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
-from glassformer.tasks.translation.translator import load_tokenizers
-from glassformer.tasks.translation.watching import TrainingWatcher
-from glassformer.text import Tokenizer
+from glassformer.evaluate.metric import mean_of
+from glassformer.tasks.translation.material import language_pair, target_language
+from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.training.fine_tune import Start
+from glassformer.training.task import Listener, Setup, Task
+from glassformer.training.validate import held_losses
 
-FREE = {"dropout"}  # of the model's settings: the weights fit with any
-GENTLER = 4  # times lower is the highest rate, so that what is known is not forgotten
-EPOCHS = 5.0  # usually enough for what is new
-LOOKED_AT = 1000  # pairs, to see whether the vocabulary fits
-MOST_UNKNOWN = 0.05  # share of tokens
-MOST_PIECES = 0.8  # tokens a character: more, and it is spelt out rather than read
+LOOKED_AT = 100  # pairs, to see whether source and target are exchanged
+MOST_TOKENS = 512  # of a side of these
+GAIN = 1.0  # nats a token by which the other way round must be likelier
+TURN_ROUND = "Exchange --source and --target (or the two --languages, or --columns), or train a new run without --from."
 
 
-@dataclass(frozen=True)
-class Start:
-    """A run to start from."""
-
-    path: Path
-    recipe: TranslationRecipe
-    tokenizers: tuple[Tokenizer, Tokenizer]
-    weights: dict[str, Tensor]
-
-
-def read_start(folder: str) -> Start:
-    run = RunFolder(Path(folder))
-    if not run.exists:
-        raise SettingsError(f"--from: {run.describe_missing()}")
-    weights, _ = run.weights()
-    return Start(run.path, read_recipe(run), load_tokenizers(run), weights)
-
-
-def started_from(start: Start, recipe: TranslationRecipe) -> TranslationRecipe:
-    """The recipe with vocabulary and shape of the run it starts from; others that were set are refused."""
-    refuse_other_shape(start, recipe)
-    model = start.recipe.model
-    if "dropout" in recipe.model.model_fields_set:
-        model = model.model_copy(update={"dropout": recipe.model.dropout})
-    gentle = {"lr": start.recipe.train.lr / GENTLER, "epochs": EPOCHS}
-    train = recipe.train.model_copy(update={k: v for k, v in gentle.items() if k not in recipe.train.model_fields_set})
-    started = recipe.decided({"text": start.recipe.text, "model": model, "train": train})
-    validate(TranslationRecipe, started.model_dump(), origin=f"--from {start.path}")  # old and new parts together
-    return started
-
-
-def refuse_other_shape(start: Start, recipe: TranslationRecipe) -> None:
-    problems = []
-    for section in ("text", "model"):
-        now, then = getattr(recipe, section), getattr(start.recipe, section)
-        names = sorted(now.model_fields_set - (FREE if section == "model" else set()))
-        changed = [name for name in names if getattr(now, name) != getattr(then, name)]
-        problems += [f"{section}.{n} is {getattr(then, n)!r} there, {getattr(now, n)!r} here" for n in changed]
-    if problems:
+def check_direction(start: Start, recipe: TranslationRecipe, listener: Listener) -> None:
+    """Refuses to reverse a translator: nothing that it knows would help. Another target language is reported."""
+    if not start.is_whole:
+        raise SettingsError(f"--from {start.path}: it is not a translator. {TURN_ROUND}")
+    then, now = language_pair(start.recipe.data), language_pair(recipe.data)
+    if then is not None and now is not None and now == then[::-1]:
         raise SettingsError(
-            f"--from {start.path}: {'; '.join(problems)}. Weights keep their vocabulary and their shape: leave these "
-            "settings out, or train anew without --from."
+            f"--from {start.path}: it translates {then[0]} to {then[1]}, and these sentences are to be translated "
+            f"{now[0]} to {now[1]}. {TURN_ROUND}"
+        )
+    into, wanted = target_language(start.recipe.data), target_language(recipe.data)
+    if into and wanted and into != wanted:
+        listener.on_stage(
+            f"CAREFUL: {start.path} translates into {into}, these sentences are to be translated into {wanted}"
         )
 
 
-def check_vocabulary(start: Start, recipe: TranslationRecipe, material: Material, watcher: TrainingWatcher) -> None:
-    """Sentences that the old vocabulary cannot write are refused; another target language is told."""
-    pairs = list(islice(material.train(), LOOKED_AT))
-    for tokenizer, texts, side in zip(start.tokenizers, zip(*pairs, strict=True), ("source", "target"), strict=True):
-        misfit = f"The vocabulary of {start.path} does not fit your {side} sentences"
-        refuse_unknown(tokenizer, texts, misfit, spelt=start.recipe.text.kind == "char")
-    then, now = target_language(start.recipe.data), target_language(recipe.data)
-    if then and now and then != now:
-        watcher.on_stage(
-            f"CAREFUL: {start.path} translates into {then}, these sentences are to be translated into {now}"
+def refuse_reversed(task: Task, setup: Setup, model: Any, held: Sequence[Any], origin: str) -> None:
+    """The same check by the sentences: if the reverse direction is far more likely, the sides are exchanged."""
+    some = [(source, (references[0],)) for source, references in held[:LOOKED_AT]]
+    reversed_ = [(references[0], (source,)) for source, references in some]
+    losses = [loss_of(task, setup, model, part) for part in (some, reversed_)]
+    if losses[1] < losses[0] - GAIN:
+        raise DataError(
+            f"{origin}: it finds your pairs far likelier the other way round (loss {losses[1]:.2f} a token against "
+            f"{losses[0]:.2f}): source and target seem to be exchanged. {TURN_ROUND}"
         )
 
 
-def refuse_unknown(tokenizer: Tokenizer, texts: Iterable[str], misfit: str, *, spelt: bool) -> None:
-    """Refuses texts that are unknown tokens, or almost nothing but single letters where there were words."""
-    texts = list(texts)
-    rows = tokenizer.encode_batch(texts)
-    tokens, characters = sum(map(len, rows)), sum(map(len, texts))
-    unknown = 0 if tokenizer.unk_id is None else sum(row.count(tokenizer.unk_id) for row in rows)
-    way_out = "Train anew without --from."
-    if unknown > MOST_UNKNOWN * tokens:
-        raise DataError(f"{misfit}: {unknown / tokens:.0%} of their tokens are unknown to it. {way_out}")
-    if not spelt and tokens > MOST_PIECES * characters:
-        raise DataError(f"{misfit}: it spells them out, {tokens / characters:.1f} tokens a character. {way_out}")
+def loss_of(task: Task, setup: Setup, model: Any, examples: Sequence[Any]) -> float:
+    data = setup.recipe.data.model_copy(update={"max_tokens": MOST_TOKENS // 10})
+    short = Setup(setup.recipe.model_copy(update={"data": data}), setup.tokenizers)
+    encoded = task.encode_held(short, examples)
+    if not len(encoded.columns):
+        return 0.0
+    counts = held_losses(task, setup, model, task.pool(setup, encoded.columns))
+    return float(mean_of(counts.sum(axis=0, keepdims=True))[0])

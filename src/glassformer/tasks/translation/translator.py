@@ -1,67 +1,68 @@
-"""The translator: a trained model with its tokenizers, which is what `glassformer.load` gives back."""
+"""The translator: a trained model with its tokenizers, as `glassformer.load` returns it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import overload
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
 
-import numpy as np
 import torch
-from torch import Tensor
 
-from glassformer.data.batches import Batch, EncodedPairs, Index, Marks, Ragged, source_batch
-from glassformer.decode import DecodeSettings, Hypothesis, Task, search, steps
-from glassformer.decode.rows import DEAD, Ended, Rows
-from glassformer.decode.tree import Tree
-from glassformer.errors import DataError, RunError
-from glassformer.evaluate.guard import MARKS, what_is_wrong
-from glassformer.evaluate.score import Score
-from glassformer.evaluate.translation import corpus_scores
-from glassformer.explain.beam_tree import BeamTree, beginnings_of
-from glassformer.explain.trace import Explanation, explain_pass
+from glassformer.data.batches import Batch, Index, Marks, source_batch
+from glassformer.decode import DecodeSettings, Hypothesis, Search, search
+from glassformer.errors import RunError, SettingsError
+from glassformer.evaluate.lengths import Lengths
 from glassformer.models.transformer import Transformer
-from glassformer.store.run import RunFolder
-from glassformer.store.weights import load_weights
-from glassformer.tasks.translation.material import target_language
-from glassformer.tasks.translation.placeholders import kept
-from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
-from glassformer.tasks.translation.requests import (
-    NO_WISHES,
+from glassformer.store.bundle import Bundle
+from glassformer.store.run import FINISHED
+from glassformer.tasks.model import one_or_many, one_text, paired, texts_of
+from glassformer.tasks.text_generator import TextGenerator
+from glassformer.tasks.translation.constraints import (
+    NO_CONSTRAINTS,
+    Constraints,
     Request,
     Sentences,
-    Wishes,
-    chooser_for,
-    rules_for,
+    mask_rules,
+    term_chooser,
 )
+from glassformer.tasks.translation.finding import translations_of
+from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.tasks.translation.source_model import SourceVectors
 from glassformer.tasks.translation.spelling import Speller
 from glassformer.text import Tokenizer
-from glassformer.train.machine import choose_device
+from glassformer.text.masks import mask_codecs
 
-SHARED, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"
+if TYPE_CHECKING:  # a first translation should not wait for these
+    from glassformer.evaluate.alignment import Links
+    from glassformer.evaluate.score import Score
+    from glassformer.explain.beam_tree import BeamTree
+    from glassformer.explain.explanation import Explanation
 
 
 @dataclass(frozen=True)
 class Translation:
-    """One translation and how likely the model finds it."""
+    """One translation and its log-probabilities."""
 
     text: str
-    score: float  # what candidates are ranked by: log-probability, normalised by length; rules may have lowered it
+    score: float  # candidates are ranked by it: log-probability, normalised by length; rules may have lowered it
     log_prob: float
     tokens: tuple[str, ...]
     log_probs: tuple[float, ...]  # of each token, and of the end mark if it was reached
-    finished: bool  # False: cut at the longest length allowed
-    wrong: str = ""  # what the guard found: empty, loops, copied, placeholders or cut
-    mended: bool = False  # then this is from a second, more careful search, and sound
+    finished: bool  # False: cut at the length limit
+    wrong: str = ""  # what the guard found: empty, short, long, loops, copied, placeholders, terms or cut
+    repaired: bool = False  # True: a sound translation from a second, more careful search
+    inserted: tuple[str, ...] = ()  # terms and placeholders put into the text after the search; not in the tokens
+    parts: int = 1  # how many parts of a long text were translated one by one
 
 
 BLANK = Translation("", 0.0, 0.0, (), (), finished=True)
 
 
-class Translator:
+class Translator(SourceVectors):
     """Translates, explains and evaluates with one trained model."""
+
+    blank = BLANK  # the translation of a blank text
 
     def __init__(
         self, model: Transformer, source: Tokenizer, target: Tokenizer, recipe: TranslationRecipe, *, origin: str = ""
@@ -70,9 +71,12 @@ class Translator:
         self.source, self.target = source, target
         self.source_marks, self.target_marks = (marks_of(side, recipe.text.start) for side in (source, target))
         self.recipe = recipe
-        self.unsaid = unsaid(model, target, recipe.text.never)
-        self.origin = origin  # where the weights come from, in words
+        never = [number for number in map(target.id, recipe.text.never) if number is not None]
+        self.generator = TextGenerator(model, target, ends=[self.target_marks.eos], forbidden=never)
+        self.mask_codecs = mask_codecs(source, target)
+        self.origin = origin  # where the weights come from, for people
         self.speller = Speller(target, eos=self.target_marks.eos)
+        self.lengths = Lengths()  # of the training sentences, if they were recorded
 
     def with_model(self, model: Transformer) -> Translator:
         """The same with other weights."""
@@ -80,116 +84,156 @@ class Translator:
 
     @property
     def device(self) -> torch.device:
-        return self.model.head.weight.device
+        return self.generator.device
 
     @property
     def target_language(self) -> str | None:
-        """The code of the language it translates into, as far as its recipe tells."""
+        """The code of the language it translates into, if its recipe names it."""
+        from glassformer.tasks.translation.material import target_language
+
         return target_language(self.recipe.data)
 
     @property
+    def source_language(self) -> str | None:
+        """The code of the language it translates from, if its recipe names it."""
+        from glassformer.tasks.translation.material import source_language
+
+        return source_language(self.recipe.data)
+
+    @property
     def longest(self) -> int | None:
-        """The most tokens, end mark included, that the model has positions for; None: there is no limit."""
+        """The most tokens, including the end mark, that the model has positions for; None: no limit."""
         model = self.recipe.model
         return model.max_length if model.positions == "learned" else None
 
-    @overload  # a str is also a sequence of str, but never meant as one
+    @property
+    def longest_sentence(self) -> int:
+        """The most tokens of a sentence that is not split: as many as in training, if the model has the positions."""
+        trained = self.lengths.longest or self.recipe.data.max_tokens
+        return trained if self.longest is None else min(trained, self.longest - 1)
+
+    def split_limit(self, settings: DecodeSettings) -> int:
+        """Texts with more tokens are translated sentence by sentence; 0: none."""
+        return self.lengths.usual if settings.split_over is None else settings.split_over
+
+    @property
+    def kind_name(self) -> str:
+        return "transformer"
+
+    def facts(self) -> list[str]:
+        named = "-".join(self.recipe.data.languages or ()) or (self.target_language and f"into {self.target_language}")
+        return [*([named] if named else []), *super().facts(), f"{len(self.target):,} tokens"]
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Translator:
+        from glassformer.tasks.translation.bundles import parts_of
+
+        return cls(*parts_of(bundle), origin=FINISHED)
+
+    @cached_property
+    def bundle(self) -> Bundle:
+        """The model in the form that all kinds share."""
+        from glassformer.tasks.translation.bundles import bundle_of
+
+        return bundle_of(self)
+
+    # Translating. A str is also a sequence of str, but is never meant as one, so there are overloads.
+
+    @overload
     def translate(self, texts: str, *, beam: int | None = None) -> str: ...  # type: ignore[overload-overlap]
     @overload
     def translate(self, texts: Sequence[str], *, beam: int | None = None) -> list[str]: ...
     def translate(self, texts: str | Sequence[str], *, beam: int | None = None) -> str | list[str]:
-        """The best translation of each text; a single text gives a single translation."""
-        if isinstance(texts, str):
-            return self.translate([texts], beam=beam)[0]
-        return [options[0].text for options in self.candidates(texts, beam=beam)]
+        """The best translation of each text; one text gives one translation."""
+        return one_or_many(texts, lambda all_: [found[0].text for found in self.candidates(all_, beam=beam)])
 
+    @overload
+    def candidates(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        beam: int | None = ...,
+        n_best: int = ...,
+        constraints: Constraints = ...,
+        settings: DecodeSettings | None = ...,
+        guard: bool = ...,
+        first_number: int = ...,
+        progress: Callable[[int], None] | None = ...,
+    ) -> list[Translation]: ...
+    @overload
+    def candidates(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int | None = ...,
+        n_best: int = ...,
+        constraints: Constraints = ...,
+        settings: DecodeSettings | None = ...,
+        guard: bool = ...,
+        first_number: int = ...,
+        progress: Callable[[int], None] | None = ...,
+    ) -> list[list[Translation]]: ...
     def candidates(
         self,
         texts: str | Sequence[str],
         *,
         beam: int | None = None,
         n_best: int = 1,
-        wishes: Wishes = NO_WISHES,
+        constraints: Constraints = NO_CONSTRAINTS,
         settings: DecodeSettings | None = None,
         guard: bool = True,
         first_number: int = 0,
         progress: Callable[[int], None] | None = None,
-    ) -> list[list[Translation]]:
+    ) -> list[Translation] | list[list[Translation]]:
         """The n best translations of each text, best first; a blank text has the empty translation.
 
-        With `wishes.lots` they are n samples instead; those of a text depend on the seed and on its number, counted
-        from `first_number`. The guard looks for translations that have gone wrong, and translates those again more
-        carefully. `settings` are the run's own if not given. `progress` is told how many more texts are done.
+        With `constraints.sampling` they are n samples instead, which depend on the seed and on the text's number,
+        counted from `first_number`. The guard finds translations that have gone wrong and searches for them again, more
+        carefully. `settings` defaults to the run's own. `progress` gets the number of texts that were just completed.
         """
-        texts = [texts] if isinstance(texts, str) else texts
-        request = Request(settings or self.recipe.decode, beam=beam, n_best=n_best, wishes=wishes)
-        asked = self.sentences(texts, request, first_number=first_number)
-        results = [[BLANK] for _ in texts]
-        for index in request.batches_of(asked.rows, [bool(own) for own in asked.terms]):
-            for i, options in zip(index, self.translated(asked.some(index), request, guard=guard), strict=True):
-                results[i] = options
-            if progress is not None:
-                progress(len(index))
-        return results
+        request = Request(settings or self.recipe.decode, beam=beam, n_best=n_best, constraints=constraints)
+        given = texts_of(texts)
+        found = translations_of(self, given, request, guard=guard, first_number=first_number, progress=progress)
+        return found[0] if isinstance(texts, str) else found
 
-    def sentences(self, texts: Sequence[str], request: Request, *, first_number: int = 0) -> Sentences:
-        rows = self.source.encode_batch([text.strip() for text in texts])
-        terms = [request.wishes.terms_for(text, self.speller) for text in texts]
-        return Sentences(texts, rows, range(first_number, first_number + len(texts)), terms)
+    def sentences(
+        self,
+        texts: Sequence[str],
+        request: Request,
+        *,
+        numbers: Sequence[int] | None = None,
+        masks: Sequence[int] = (),
+    ) -> Sentences:
+        """Texts ready for the search, with the given words as terms; a glossary's terms are not added here.
 
-    def translated(self, batch: Sentences, request: Request, *, guard: bool) -> list[list[Translation]]:
-        """One batch. What the guard finds wrong is translated again, and is flagged if that did not help."""
-        found = [[self._translation(h) for h in options] for options in search(self.task(batch, request))]
-        if not guard:
-            return found
-        judged = [
-            [replace(one, wrong=self._wrong(batch, i, one, request)) for one in own] for i, own in enumerate(found)
-        ]
-        if request.wishes.lots:  # what was drawn stays
-            return judged
-        again = [i for i, options in enumerate(judged) if options[0].wrong]
-        careful = request.careful()
-        for index in careful.batches_of([batch.rows[i] for i in again], [bool(batch.terms[i]) for i in again]):
-            places = [again[i] for i in index]
-            for i, options in zip(places, self.translated(batch.some(places), careful, guard=False), strict=True):
-                judged[i] = self._mended(batch, i, judged[i], options, request)
-        return judged
-
-    def _mended(
-        self, batch: Sentences, i: int, found: list[Translation], again: list[Translation], request: Request
-    ) -> list[Translation]:
-        """The sound ones of both searches, the second's marked as such, and behind them what is not."""
-        known = {one.tokens for one in found}
-        new = [
-            replace(one, wrong=found[0].wrong, mended=True)
-            for one in again
-            if one.tokens not in known and not self._wrong(batch, i, one, request)
-        ]
-        sound = sorted([*(one for one in found if not one.wrong), *new], key=lambda one: -one.score)
-        return [*sound, *(one for one in found if one.wrong)][: request.n_best]
-
-    def _wrong(self, batch: Sentences, i: int, translation: Translation, request: Request) -> str:
-        wrong = what_is_wrong(
-            batch.texts[i], batch.rows[i], translation.text, translation.tokens, finished=translation.finished
-        )
-        if not wrong and request.wishes.keep_placeholders and not kept(batch.texts[i], translation.text):
-            return MARKS
-        return wrong
-
-    def stream(self, text: str, *, wishes: Wishes = NO_WISHES) -> Iterator[str]:
-        """The translation as it comes into being: the whole text so far, after every token. Greedy, or by lot.
-
-        What must be said needs a search: then the best beginning so far is shown, and the last text is the result.
+        `masks` is the number of masks in each text; without it, mask characters are read as text.
         """
-        request = Request(self.recipe.decode, beam=1, wishes=wishes)
-        asked = self.sentences([text], request)
-        if not asked.rows[0]:
-            return
-        ended = [Ended()]
-        for rows in steps(self.task(asked, request), ended):
-            said = rows.tokens[0, 0].tolist()
-            yield self.target.decode([token for token in said if token != self.target_marks.eos])
-        yield self.target.decode(ended[0].best(1)[0].ids)
+        bare = [text.strip() for text in texts]
+        if masks and self.mask_codecs:
+            rows = [self.mask_codecs[0].encode(text) for text in bare]
+        else:
+            rows = self.source.encode_batch(bare)
+        given = request.constraints.given_terms(self.speller)
+        own = range(len(texts)) if numbers is None else numbers
+        return Sentences(texts, rows, own, [given] * len(texts), masks)
+
+    def found(self, batch: Sentences, request: Request) -> list[list[Translation]]:
+        """The translations that the search finds for one batch."""
+        return [[self._translation(h) for h in found] for found in search(self.task(batch, request))]
+
+    def stream(self, text: str, *, beam: int = 1, constraints: Constraints = NO_CONSTRAINTS) -> Iterator[str]:
+        """The translation in pieces, each as soon as it is certain. Together they are the translation.
+
+        Greedy by default. A wider beam, or words that must occur, follow several hypotheses: then a piece comes as soon
+        as all of them agree on it. Long texts come sentence by sentence. With a glossary or placeholders, which are put
+        in after the search, the translation comes as one piece. There is no guard: it would have to take text back.
+        """
+        from glassformer.tasks.translation.streaming import pieces
+
+        request = Request(self.recipe.decode, beam=beam, constraints=constraints)
+        if constraints.sampling and beam > 1:
+            raise SettingsError(f"Got sampling and a beam of {beam}, which searches: use one of the two.")
+        return pieces(self, one_text(text), request)
 
     def search_ids(
         self, rows: Sequence[Sequence[int]], *, beam: int | None = None, n_best: int = 1
@@ -197,31 +241,27 @@ class Translator:
         """The n best translations of one batch of source ids, none of them empty."""
         return search(self.task(Sentences.of_ids(rows), Request(self.recipe.decode, beam=beam, n_best=n_best)))
 
-    def task(self, batch: Sentences, request: Request, *, limits: Index | None = None) -> Task:
+    def task(self, batch: Sentences, request: Request, *, limits: Index | None = None) -> Search:
         """The search for the translations of one batch."""
-        marks, speller = self.target_marks, self.speller
-        begin = request.wishes.begin.strip()
-        prefix = speller.ids(begin) if begin else []
+        begin = request.constraints.begin.strip()
+        prefix = self.speller.ids(begin) if begin else []
         if limits is None:
             limits = request.limits(batch, len(prefix), self.longest)
-        if self.model.training:  # walking the whole tree takes longer than a step
-            self.model.eval()
-        return Task(
-            model=self.model,
-            batch=source_batch(batch.rows, self.source_marks).to(self.device),
+        return self.generator.search(
+            source_batch(batch.rows, self.source_marks),
+            request.decoding,
+            start=self.target_marks.bos,
             limits=limits,
-            bos=marks.bos,
-            eos=marks.eos,
-            device=self.device,
-            chooser=chooser_for(request, batch, limits=limits, prefix=len(prefix), speller=speller),
-            rules=[*self.unsaid, *rules_for(request, batch, prefix, speller)],
-            ranked=request.settings.ranked,
-            n_best=request.n_best,
+            numbers=batch.numbers,
+            min_lengths=request.min_lengths(batch),
+            prefixes=[prefix] * len(batch.rows) if prefix else (),
+            rules=mask_rules(batch, self.target),
+            chooser=term_chooser(request, batch, limits=limits, prefix=len(prefix), speller=self.speller),
         )
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
-            text=self.target.decode(hypothesis.ids),
+            text=(self.mask_codecs[1] if self.mask_codecs else self.target).decode(hypothesis.ids),
             score=hypothesis.score,
             log_prob=hypothesis.log_prob,
             tokens=tuple(self.target.pieces_of(hypothesis.ids)),
@@ -230,7 +270,7 @@ class Translator:
         )
 
     def sentences_of(self, batch: Batch) -> list[tuple[str, str]]:
-        """The sentence pairs of a batch, read back from their ids."""
+        """The sentence pairs of a batch, decoded from their ids."""
         sides = (self.source, batch.source, batch.source_lengths), (self.target, batch.target_out, batch.target_lengths)
         texts = [
             [tokenizer.decode(row[: int(length) - 1].tolist()) for row, length in zip(ids, lengths, strict=True)]
@@ -240,141 +280,78 @@ class Translator:
 
     def evaluate(
         self,
-        sources: Sequence[str],
-        references: Sequence[Sequence[str]],
+        sources: str | Iterable[str],
+        references: str | Iterable[str | Iterable[str]],
         *,
         beam: int | None = None,
-        wishes: Wishes = NO_WISHES,
+        constraints: Constraints = NO_CONSTRAINTS,
         settings: DecodeSettings | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[list[Score], list[str]]:
-        """BLEU, chrF and exact match with their intervals, and the translations themselves.
+        """BLEU, chrF and exact match with their confidence intervals, and the translations.
 
-        With a glossary also the share of its terms that were said.
+        Each text has one reference or a list of them. With a glossary, also the share of its terms that were used.
         """
-        found = self.candidates(sources, beam=beam, wishes=wishes, settings=settings, progress=progress)
-        hypotheses = [options[0].text for options in found]
-        scores = corpus_scores(hypotheses, references, language=self.target_language)
-        terms = wishes.glossary.hit_rate(sources, hypotheses, self.target.normalize) if wishes.glossary else None
-        return [*scores, *([] if terms is None else [terms])], hypotheses
+        from glassformer.evaluate.translation import corpus_scores
+        from glassformer.tasks.translation.references import with_references
 
-    def explain(self, text: str, *, beam: int | None = None, top: int = 5) -> Explanation:
-        """Everything on the way from this text to its translation: the real numbers, read at the taps."""
-        row = self._row_to_explain(text)
-        hypothesis = self.search_ids([row], beam=beam)[0][0]
-        end = (self.target_marks.eos,) if hypothesis.finished else ()
-        return self._explain_ids(text, row, (*hypothesis.ids, *end), top)
+        texts, checked = with_references(sources, references)
+        found = self.candidates(texts, beam=beam, constraints=constraints, settings=settings, progress=progress)
+        hypotheses = [own[0].text for own in found]
+        scores = corpus_scores(hypotheses, checked, language=self.target_language)
+        terms = (
+            constraints.glossary.hit_rate(texts, hypotheses, self.target.normalize) if constraints.glossary else None
+        )
+        decoding = Request(settings or self.recipe.decode, beam=beam).words
+        return [replace(score, decoding=decoding) for score in (*scores, *([terms] if terms else []))], hypotheses
 
-    def _row_to_explain(self, text: str) -> list[int]:
-        row = self.source.encode(text.strip())
-        if not row:
-            raise DataError("Nothing to explain: the text is blank.")
-        return row
+    # Looking inside
+
+    @overload
+    def explain(self, texts: str, *, beam: int | None = None, top: int = 5) -> Explanation: ...  # type: ignore[overload-overlap]
+    @overload
+    def explain(self, texts: Sequence[str], *, beam: int | None = None, top: int = 5) -> list[Explanation]: ...
+    def explain(
+        self, texts: str | Sequence[str], *, beam: int | None = None, top: int = 5
+    ) -> Explanation | list[Explanation]:
+        """Everything from a text to its translation, with the real numbers, read at the taps."""
+        from glassformer.tasks.translation import looking  # a first translation should not wait for it
+
+        return one_or_many(texts, lambda all_: [looking.explain(self, one, beam=beam, top=top) for one in all_])
 
     def beam_tree(self, text: str, *, beam: int | None = None) -> BeamTree:
-        """Every beginning that the search for this text's translation has followed."""
-        request, tree = Request(self.recipe.decode, beam=beam), Tree()
-        task = replace(self.task(Sentences.of_ids([self._row_to_explain(text)]), request), watcher=tree)
-        best, nodes, eos = search(task)[0][0], tree.nodes.get(0, [])[1:], task.eos
-        return BeamTree(
-            text=text,
-            translation=self.target.decode(best.ids),
-            beam=request.width,
-            beginnings=beginnings_of(
-                nodes,
-                self.target.pieces_of([node.token for node in nodes]),
-                [math.exp(node.log_prob) for node in nodes],
-                eos=eos,
-                best=(*best.ids, *((eos,) if best.finished else ())),
-            ),
-        )
+        """Every prefix that the search for this text's translation followed. A beam of 1 is widened to 5."""
+        from glassformer.tasks.translation import looking
 
-    def explain_pair(self, text: str, translation: str, *, top: int = 5) -> Explanation:
-        """The same for a translation that is given, not found: how the model would have come to it."""
-        predicted = [*self.target.encode(translation.strip()), self.target_marks.eos]
-        return self._explain_ids(text, self.source.encode(text.strip()), predicted, top)
+        return looking.beam_tree(self, one_text(text), beam=beam)
 
-    def _explain_ids(self, text: str, source: Sequence[int], predicted: Sequence[int], top: int) -> Explanation:
-        """`predicted`: all that was chosen, with the end mark if it was reached."""
-        pair = EncodedPairs(Ragged.of([source]), Ragged.of([predicted[:-1]]), self.source_marks, self.target_marks)
-        return explain_pass(
-            self.model,
-            pair.batch(np.array([0])).to(self.device),
-            source_ids=[*source, self.source_marks.eos],
-            target_ids=predicted,
-            piece=lambda side, i: (self.source if side == "source" else self.target).pieces_of([i])[0],
-            text=text,
-            translation=self.target.decode(predicted),
-            top=top,
-        )
+    @overload
+    def align(self, texts: str, translations: str) -> Links: ...  # type: ignore[overload-overlap]
+    @overload
+    def align(self, texts: Sequence[str], translations: Sequence[str]) -> list[Links]: ...
+    def align(self, texts: str | Sequence[str], translations: str | Sequence[str]) -> Links | list[Links]:
+        """Which word of a text each word of its translation comes from: pairs of positions, counted from 0."""
+        from glassformer.tasks.translation.alignment import align
 
+        found = align(self, *paired(texts, translations, ("text", "translation")))
+        return found[0] if isinstance(texts, str) else found
 
-@dataclass(frozen=True)
-class Never:
-    """Tokens that are never said."""
+    @overload
+    def score(self, texts: str, translations: str) -> Hypothesis: ...  # type: ignore[overload-overlap]
+    @overload
+    def score(self, texts: Sequence[str], translations: Sequence[str]) -> list[Hypothesis]: ...
+    def score(self, texts: str | Sequence[str], translations: str | Sequence[str]) -> Hypothesis | list[Hypothesis]:
+        """The log-probabilities of given translations."""
+        from glassformer.tasks.translation.scoring import score
 
-    tokens: tuple[int, ...]
-
-    def apply(self, allowed: Tensor, log_probs: Tensor, rows: Rows) -> None:  # noqa: ARG002
-        allowed[:, torch.tensor(self.tokens, device=allowed.device)] = DEAD
-
-
-def unsaid(model: Transformer, target: Tokenizer, never: Sequence[str]) -> list[Never]:
-    """Of models made by others: tokens that they do not say, and numbers that no token has."""
-    known = [number for number in map(target.id, never) if number is not None]
-    beyond = range(len(target), model.head.weight.size(0))
-    return [Never((*known, *beyond))] if known or beyond else []
+        found = score(self, *paired(texts, translations, ("text", "translation")))
+        return found[0] if isinstance(texts, str) else found
 
 
 def marks_of(tokenizer: Tokenizer, start: str | None = None) -> Marks:
-    """The framing tokens, which a translation model cannot do without; `start` is what it begins from, if not bos."""
+    """The special tokens that a translation model needs; `start` is the token that outputs start from, if not bos."""
     pad, eos = tokenizer.pad_id, tokenizer.eos_id
     bos = tokenizer.bos_id if start is None else tokenizer.id(start)
     if pad is None or bos is None or eos is None:
         raise RunError("The tokenizer lacks a pad, bos or eos token; a translation model needs all three.")
     return Marks(pad=pad, bos=bos, eos=eos)
-
-
-def load(path: str | Path, *, device: str = "cpu") -> Translator:
-    """The model of a run folder, ready to translate. While training goes on: from its latest checkpoint.
-
-    A Hugging Face folder of a translator (MarianMT) is read as it is.
-    """
-    run = RunFolder(Path(path))
-    if not run.exists and (run.path / "config.json").is_file():
-        from glassformer.tasks.translation.imported import read_translator  # it needs this file
-
-        return read_translator(run.path, device=device)
-    recipe = open_recipe(path)
-    source, target = load_tokenizers(run)
-    weights, origin = run.weights()
-    sizes = vocabularies(weights, source, target)
-    model = Transformer(recipe.model, source_vocabulary=sizes[0], target_vocabulary=sizes[1])
-    load_weights(model, weights, origin=str(path))
-    return Translator(model.to(choose_device(device)).eval(), source, target, recipe, origin=origin)
-
-
-def vocabularies(weights: Mapping[str, Tensor], source: Tokenizer, target: Tokenizer) -> list[int]:
-    """How many tokens each side has: those of its tokenizer, and in models made by others sometimes some more."""
-    names = [f"{side}.inputs.embedding.weight" for side in ("encoder", "decoder")]
-    first = weights.get(names[0])
-    rows = [first, weights.get(names[1], first)]
-    sides = zip(rows, (source, target), strict=True)
-    return [len(tokenizer) if weight is None else max(len(tokenizer), len(weight)) for weight, tokenizer in sides]
-
-
-def open_recipe(path: str | Path) -> TranslationRecipe:
-    """The settings of a run; an error that tells how to make one where there is none."""
-    run = RunFolder(Path(path))
-    if not run.exists:
-        raise RunError(run.describe_missing())
-    return read_recipe(run)
-
-
-def load_tokenizers(run: RunFolder) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target side; one shared vocabulary is both."""
-    names = [SHARED] if run.holds(SHARED) else [SOURCE, TARGET]
-    for name in names:
-        run.text(name)  # refuses a damaged or missing file
-    loaded = [Tokenizer.load(run.path / name) for name in names]
-    return loaded[0], loaded[-1]

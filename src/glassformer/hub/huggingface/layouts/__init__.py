@@ -1,4 +1,4 @@
-"""Every layout by the `model_type` of its config.json; each is imported when it is asked for.
+"""Every layout by the `model_type` of its config.json; each is imported when it is needed.
 
 To add one: a file here with a `LAYOUT`, and its line below.
 """
@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from glassformer.errors import ImportingError
+from glassformer.hub.huggingface.fields import shown
 from glassformer.hub.huggingface.layout import Layout
 
 LAYOUTS: dict[str, str] = {  # model_type: file in this folder
@@ -33,15 +34,15 @@ LAYOUTS: dict[str, str] = {  # model_type: file in this folder
 def layout_for(theirs: dict[str, Any]) -> Layout:
     """The layout of a config.json."""
     model_type = theirs.get("model_type")
-    if model_type not in LAYOUTS:
+    if not isinstance(model_type, str) or model_type not in LAYOUTS:
         raise ImportingError(
-            f"config.json: model_type = {model_type!r} is not one that can be read. Known: {', '.join(LAYOUTS)}."
+            f"config.json: model_type = {shown(model_type)} is not supported. Known: {', '.join(LAYOUTS)}."
         )
     return _layout(LAYOUTS[model_type])
 
 
 def layouts_of(kind: str, *, first: str | None = None) -> Iterator[Layout]:
-    """The layouts that a kind of model may be written in, that of the model_type `first` before the others."""
+    """The layouts in which a kind of model may be written; the one of the model_type `first` comes first."""
     names = dict.fromkeys(([LAYOUTS[first]] if first in LAYOUTS else []) + list(LAYOUTS.values()))
     for name in names:
         layout = _layout(name)

@@ -1,4 +1,4 @@
-"""BERT, with any of its heads or none; also what sentence-transformers made of it."""
+"""BERT, with any of its heads or none; also as an encoder of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import encoders
 from glassformer.hub.huggingface.layouts.encoders import has, linear
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.bert import BertConfig
+from glassformer.store.bundle import Bundle
 
 HEADS = {
     "none": "Model",
@@ -43,15 +43,15 @@ def head(theirs: Theirs, names: frozenset[str], *, pooler: bool) -> str:
     return encoders.class_head(theirs, names, pooler=pooler) or "none"
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(BertConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(BertConfig, bundle.model.config)
     if config.first_position:
         raise ExportError(f"first_position = {config.first_position}: BERT's positions begin at 0, RoBERTa's after it.")
     if config.head_activation not in (None, config.activation):
         raise ExportError(f"head_activation = {config.head_activation!r}: BERT has {config.activation!r} there too.")
     return {
         "model_type": "bert",
-        **encoders.their_shape(pretrained, base="Bert", heads=HEADS),
+        **encoders.their_shape(bundle, base="Bert", heads=HEADS),
         "max_position_embeddings": config.max_length,
         "position_embedding_type": "absolute",
     }

@@ -1,4 +1,4 @@
-"""What BERT, RoBERTa and RoFormer call alike: the lines of their blocks, and fields of config.json."""
+"""What BERT, RoBERTa and RoFormer have in common: the lines of their blocks, and fields of config.json."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any, cast
 from glassformer.hub.huggingface import fields, sentence_folders
 from glassformer.hub.huggingface.keys import Line
 from glassformer.hub.huggingface.layout import Theirs
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.bert import BertConfig
 from glassformer.models.roformer import RoFormerConfig
+from glassformer.store.bundle import Bundle
 
 Config = BertConfig | RoFormerConfig
-CLASSES = ("sentence", "tokens")  # heads that have some
+CLASSES = ("sentence", "tokens")  # heads that have classes
+PROBLEMS: dict[str | None, str | None] = {
+    None: None,
+    **{name: name for name in ("regression", "single_label_classification", "multi_label_classification")},
+}
 OLDER_NORMS = ((".gamma", ".weight"), (".beta", ".bias"))
 
 
@@ -69,7 +73,7 @@ def tied_words(config: Config, *, decoder: str, bias: str) -> Mapping[str, str]:
 
 
 def shape(theirs: Theirs) -> dict[str, Any]:
-    """What all have, under our names."""
+    """The fields that all of them have, under our names."""
     for field in ("is_decoder", "add_cross_attention"):
         fields.must_be(theirs, field, False)
     return {
@@ -86,9 +90,9 @@ def shape(theirs: Theirs) -> dict[str, Any]:
     }
 
 
-def their_shape(pretrained: Pretrained, *, base: str, heads: Mapping[str, str]) -> dict[str, Any]:
-    """The same under their names; `heads`: what the architecture with a head is called, after `base`."""
-    config, marks = cast(Config, pretrained.model.config), pretrained.marks
+def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[str, Any]:
+    """The same under their names; `heads`: the name of the architecture with each head, after `base`."""
+    config, marks = cast(Config, bundle.model.config), bundle.marks
     return {
         "architectures": [base + heads[config.head]],
         "vocab_size": config.vocabulary,
@@ -106,38 +110,47 @@ def their_shape(pretrained: Pretrained, *, base: str, heads: Mapping[str, str]) 
         "bos_token_id": marks.bos,
         "eos_token_id": marks.eos,
         "dtype": "float32",
-        **(their_labels(pretrained, config.classes) if config.head in CLASSES else {}),
+        **(their_labels(bundle, config.classes) if config.head in CLASSES else {}),
     }
 
 
 def classes(theirs: Theirs) -> int:
-    """How many; transformers writes no names of classes where there are two."""
+    """How many classes there are; transformers writes no class names if there are two."""
     if architecture(theirs).endswith("ForMultipleChoice"):
         return 1
     return len(labels(theirs)) or fields.whole(theirs, "num_labels", 2)
 
 
 def labels(theirs: Theirs) -> list[str]:
-    """The names of the classes in order, as far as they are told."""
+    """The names of the classes in order; empty if the file has none."""
     named = theirs.get("id2label")
-    if not isinstance(named, dict):
+    if named is None:
         return []
-    return [str(named[key]) for key in sorted(named, key=int)]
+    if not isinstance(named, dict) or set(named) != {str(i) for i in range(len(named))}:
+        raise fields.wrong(theirs, "id2label", "an object with the numbers of the classes, from 0 on, and their names")
+    if not all(isinstance(one, str | int | float) for one in named.values()):
+        raise fields.wrong(theirs, "id2label", "a name for each class")
+    return [str(named[str(i)]) for i in range(len(named))]
 
 
-def their_labels(pretrained: Pretrained, count: int) -> dict[str, Any]:
-    names = pretrained.extras.get("labels") or [f"LABEL_{i}" for i in range(count)]
-    return {"id2label": {str(i): name for i, name in enumerate(names)}, "label2id": {n: i for i, n in enumerate(names)}}
+def their_labels(bundle: Bundle, count: int) -> dict[str, Any]:
+    names = bundle.extras.get("labels") or [f"LABEL_{i}" for i in range(count)]
+    problem = bundle.extras.get("problem_type")
+    return {
+        "id2label": {str(i): name for i, name in enumerate(names)},
+        "label2id": {n: i for i, n in enumerate(names)},
+        **({"problem_type": problem} if problem else {}),
+    }
 
 
 def architecture(theirs: Theirs) -> str:
-    named = theirs.get("architectures") or [""]
-    return str(named[0])
+    named = fields.listed(theirs, "architectures", str)
+    return named[0] if named else ""
 
 
 def class_head(theirs: Theirs, names: frozenset[str], *, pooler: bool) -> str | None:
-    """Which head the tensors tell of that are called alike everywhere. Sentences and tokens share one name; the
-    architecture tells them apart, or whether there is a vector of the whole sentence."""
+    """The head, by the tensors whose names are the same everywhere. Sentence and token heads share one name; the
+    architecture distinguishes them, or else the presence of a pooler, which makes a vector of the whole sentence."""
     if "qa_outputs.weight" in names:
         return "span"
     if "classifier.out_proj.weight" in names:
@@ -156,10 +169,11 @@ def has(names: frozenset[str], ending: str) -> bool:
 
 
 def read_extras(folder: Path, theirs: Theirs) -> dict[str, Any]:
-    """What sentence-transformers keeps beside the model, and the names of the classes."""
-    named = labels(theirs)
-    return {**sentence_folders.read(folder), **({"labels": named} if named else {})}
+    """The files that sentence-transformers adds to the model, and the names of the classes."""
+    named, problem = labels(theirs), fields.one_of(theirs, "problem_type", PROBLEMS)
+    found = {"labels": named, "problem_type": problem}
+    return {**sentence_folders.read(folder), **{name: value for name, value in found.items() if value}}
 
 
-def write_extras(pretrained: Pretrained) -> dict[str, bytes]:
-    return sentence_folders.written(pretrained)
+def write_extras(bundle: Bundle) -> dict[str, bytes]:
+    return sentence_folders.written(bundle)

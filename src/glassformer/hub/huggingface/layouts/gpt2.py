@@ -1,4 +1,4 @@
-"""GPT-2: its projections are stored with inputs as rows, queries, keys and values side by side in one of them."""
+"""GPT-2: its projections have inputs as rows; queries, keys and values are side by side in one matrix."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.ends import read_ends
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.gpt import GptConfig
+from glassformer.store.bundle import Bundle
 
 
 def to_config(theirs: Theirs, _: frozenset[str]) -> dict[str, Any]:
@@ -32,8 +32,8 @@ def to_config(theirs: Theirs, _: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config, marks = cast(GptConfig, pretrained.model.config), pretrained.marks
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config, marks = cast(GptConfig, bundle.model.config), bundle.marks
     return {
         "model_type": "gpt2",
         "architectures": ["GPT2LMHeadModel"],
@@ -50,7 +50,7 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
         "layer_norm_epsilon": config.norm_eps,
         "tie_word_embeddings": config.tied,
         "bos_token_id": marks.bos,
-        "eos_token_id": pretrained.extras.get("ends", marks.eos),
+        "eos_token_id": bundle.extras.get("ends", marks.eos),
         "pad_token_id": marks.pad,
         "dtype": "float32",
     }

@@ -1,6 +1,6 @@
-"""Llama, and what is wired alike: Mistral (with a window of attention) and Qwen2 (with biases on q, k and v).
+"""Llama, and models of the same structure: Mistral (with an attention window) and Qwen2 (with biases on q, k and v).
 
-Their rotary positions turn the first half of each head with the second; ours turn neighbours ("pairs" in the key map).
+Their rotary positions pair the first half of each head with the second; ours pair neighbours ("pairs" in the key map).
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.ends import read_ends
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.llama import LlamaConfig, RopeScaling
+from glassformer.store.bundle import Bundle
 
 ARCHITECTURES = {"llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM"}
 EPS = {"llama": 1e-6, "mistral": 1e-6, "qwen2": 1e-6, "mixtral": 1e-5}
-HEADS = {"mistral": 8, "mixtral": 8, "qwen2": 32}  # of keys and values, where a file does not tell
+HEADS = {"mistral": 8, "mixtral": 8, "qwen2": 32}  # heads of keys and values, if a file does not say
 POSITIONS = {"llama": 2048, "mistral": 131072, "mixtral": 131072, "qwen2": 32768}
-BIASES = {"none": False, "attention": True}
 PLAIN = ("default", None)
 
 # config.json
@@ -38,7 +37,7 @@ def to_config(theirs: Theirs, _: frozenset[str]) -> dict[str, Any]:
 
 
 def common_values(theirs: Theirs) -> dict[str, Any]:
-    """What Llama and its relatives with experts call alike."""
+    """The fields that Llama and Mixtral have in common."""
     kind, heads = theirs["model_type"], fields.whole(theirs, "num_attention_heads")
     fields.must_be(theirs, "pretraining_tp", 1, None)
     head_width = theirs.get("head_dim")
@@ -59,7 +58,7 @@ def common_values(theirs: Theirs) -> dict[str, Any]:
 
 
 def window_of(theirs: Theirs) -> int | None:
-    if theirs["model_type"] == "qwen2":  # there it is for some of the blocks only
+    if theirs["model_type"] == "qwen2":  # there it applies only to some blocks
         fields.must_be(theirs, "use_sliding_window", False)
         return None
     fields.must_be(theirs, "layer_types", None)
@@ -69,9 +68,7 @@ def window_of(theirs: Theirs) -> int | None:
 def rotary_values(theirs: Theirs) -> dict[str, Any]:
     """Base and scaling of the rotary angles; older files have them in two places."""
     default = 1e6 if theirs["model_type"] == "mixtral" else 10000.0
-    given = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
-    if not isinstance(given, dict):
-        raise ImportingError(f"config.json: rope_parameters = {given!r}: needed is an object.")
+    given = fields.mapped(theirs, "rope_parameters", object) or fields.mapped(theirs, "rope_scaling", object)
     fields.must_be(theirs, "partial_rotary_factor", 1, None)
     fields.must_be(given, "partial_rotary_factor", 1, None)
     theta = fields.number(given, "rope_theta", fields.number(theirs, "rope_theta", default))
@@ -79,14 +76,14 @@ def rotary_values(theirs: Theirs) -> dict[str, Any]:
 
 
 def scaling(given: Mapping[str, Any]) -> dict[str, Any] | None:
-    kind = given.get("rope_type", given.get("type"))
+    kind = fields.text(given, "rope_type") or fields.text(given, "type")
     if kind in PLAIN:
         return None
     if kind == "linear":
         return {"kind": "linear", "factor": fields.number(given, "factor")}
     if kind != "llama3":
         raise ImportingError(
-            f"config.json: rope_type = {kind!r} cannot be honoured. Allowed: 'default', 'linear', 'llama3'."
+            f"config.json: rope_type = {kind!r} is not supported. Allowed: 'default', 'linear', 'llama3'."
         )
     return {
         "kind": "llama3",
@@ -97,24 +94,24 @@ def scaling(given: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(LlamaConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(LlamaConfig, bundle.model.config)
     if config.experts:
         raise ExportError(f"model.experts = {config.experts}: Llama has none; Mixtral has.")
-    kind = model_type(config, pretrained.extras.get("model_type"))
+    kind = model_type(config, bundle.extras.get("model_type"))
     own = {"attention_bias": config.biases == "attention", "mlp_bias": config.feed_forward_bias}
     window = {} if kind == "llama" else {"sliding_window": config.window}
     return {
         "model_type": kind,
         "architectures": [ARCHITECTURES[kind]],
-        **common_fields(pretrained),
+        **common_fields(bundle),
         **(own if kind == "llama" else {}),
         **window,
     }
 
 
 def model_type(config: LlamaConfig, came_from: str | None) -> str:
-    """The first of them that can express the model; that from which it came, if it can."""
+    """The model type the model came from if it can express the model, else the first that can."""
     able = list(dict.fromkeys(able_to_express(config)))
     if not able:
         raise ExportError(
@@ -133,8 +130,8 @@ def able_to_express(config: LlamaConfig) -> Iterator[str]:
         yield "qwen2"
 
 
-def common_fields(pretrained: Pretrained) -> dict[str, Any]:
-    config, marks = cast(LlamaConfig, pretrained.model.config), pretrained.marks
+def common_fields(bundle: Bundle) -> dict[str, Any]:
+    config, marks = cast(LlamaConfig, bundle.model.config), bundle.marks
     return {
         "vocab_size": config.vocabulary,
         "hidden_size": config.d,
@@ -150,7 +147,7 @@ def common_fields(pretrained: Pretrained) -> dict[str, Any]:
         "tie_word_embeddings": config.tied,
         "attention_dropout": 0.0,
         "bos_token_id": marks.bos,
-        "eos_token_id": pretrained.extras.get("ends", marks.eos),
+        "eos_token_id": bundle.extras.get("ends", marks.eos),
         "pad_token_id": marks.pad,
         "dtype": "float32",
     }

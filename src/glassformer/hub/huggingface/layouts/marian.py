@@ -1,7 +1,7 @@
 """MarianMT (OPUS-MT): the 2017 Transformer with post-norm, all sines before all cosines, a bias on the logits.
 
-Its file has no positions: they are computed. Models with the paper's own order of sines and cosines are written too:
-the numbers of every vector are put in the other order, which changes nothing else.
+Its file has no positions: they are computed. Models with the paper's own order of sines and cosines can also be
+written: the numbers of every vector are reordered, which changes nothing else.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.marks import GENERATION, TOKENIZER, generation_fields, optional_json
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.registry import build, values_of
 from glassformer.models.transformer import TransformerConfig
+from glassformer.store.bundle import Bundle
 from glassformer.store.weights import load_weights, weights_of
 
-POSITIONS = 1024  # that the other side makes a table for
+MOST_BEAMS = 1000  # as in the settings
+POSITIONS = 1024  # size of the table that transformers makes
 SHARED = "model.shared.weight"
 GENERATED = {"beam": "num_beams", "alpha": "length_penalty", "no_repeat": "no_repeat_ngram_size"}
 EMBEDDED = "model.{side}.embed_tokens.weight"
@@ -59,7 +60,7 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
 
 
 def refuse_unknown(theirs: Theirs) -> None:
-    """Fields of which only one value is this model; old files have some that today's have not."""
+    """Refuses other values of fields that this model fixes. Some of them are only in old files."""
     fields.one_of(theirs, "scale_embedding", {True: True}, False)
     fields.must_be(theirs, "decoder_attention_heads", fields.whole(theirs, "encoder_attention_heads"))
     fields.must_be(theirs, "decoder_ffn_dim", fields.whole(theirs, "encoder_ffn_dim"))
@@ -69,21 +70,34 @@ def refuse_unknown(theirs: Theirs) -> None:
 
 
 def read_generation(folder: Path, theirs: Theirs) -> dict[str, Any]:
-    """How others decode with it: the beam, the length penalty, tokens that are never said. Old files have it in one."""
-    generation = {**theirs, **optional_json(folder / GENERATION)}
-    never = [ids[0] for ids in generation.get("bad_words_ids") or [] if len(ids) == 1]
-    found = {name: generation.get(their) for name, their in GENERATED.items()} | {"never": never}
+    """How others decode with it: beam, length penalty, forbidden tokens. Old files have these in config.json."""
+    generation = fields.Fields({**theirs, **optional_json(folder / GENERATION)}, origin=folder / GENERATION)
     about = optional_json(folder / TOKENIZER)
-    found["languages"] = [about[f"{side}_lang"] for side in ("source", "target") if about.get(f"{side}_lang")]
-    found["max_length"] = theirs.get("max_position_embeddings")
+    languages = [fields.text(about, f"{side}_lang") for side in ("source", "target")]
+    found = {
+        "beam": None if generation.get("num_beams") is None else fields.whole(generation, "num_beams", most=MOST_BEAMS),
+        "alpha": fields.number(generation, "length_penalty", 0.0),
+        "no_repeat": fields.whole(generation, "no_repeat_ngram_size", 0, least=0),
+        "never": never_said(generation),
+        "languages": [language for language in languages if language],
+        "max_length": fields.whole(theirs, "max_position_embeddings", 0, least=0),
+    }
     return {name: value for name, value in found.items() if value}
 
 
-def write_generation(pretrained: Pretrained) -> dict[str, bytes]:
-    """generation_config.json with all of it."""
-    extras, never = pretrained.extras, pretrained.extras.get("never", [])
+def never_said(generation: Theirs) -> list[int]:
+    """Forbidden tokens. Words of several tokens are ignored, as in other programs that read these files."""
+    words = fields.listed(generation, "bad_words_ids", list)
+    if not all(fields.is_whole(number, least=0) for word in words for number in word):
+        raise fields.wrong(generation, "bad_words_ids", "a list of lists of ids")
+    return [word[0] for word in words if len(word) == 1]
+
+
+def write_generation(bundle: Bundle) -> dict[str, bytes]:
+    """generation_config.json with all these settings."""
+    extras, never = bundle.extras, bundle.extras.get("never", [])
     content = {
-        **generation_fields(pretrained.marks),
+        **generation_fields(bundle.marks),
         **{their: extras[name] for name, their in GENERATED.items() if name in extras},
         "max_length": extras.get("max_length", POSITIONS),
         **({"bad_words_ids": [[number] for number in never]} if never else {}),
@@ -91,18 +105,18 @@ def write_generation(pretrained: Pretrained) -> dict[str, bytes]:
     return {GENERATION: (json.dumps(content, indent=2) + "\n").encode()}
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(TransformerConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(TransformerConfig, bundle.model.config)
     if config.norm != "post":
         raise ExportError("model.norm = 'pre': MarianMT has its norms after the sub-layers (model.norm = 'post').")
-    return {"model_type": "marian", "architectures": ["MarianMTModel"], **common_fields(pretrained)}
+    return {"model_type": "marian", "architectures": ["MarianMTModel"], **common_fields(bundle)}
 
 
-def common_fields(pretrained: Pretrained) -> dict[str, Any]:
-    """What MarianMT and its relatives call alike."""
-    config, marks = cast(TransformerConfig, pretrained.model.config), pretrained.marks
+def common_fields(bundle: Bundle) -> dict[str, Any]:
+    """The fields that MarianMT and Pegasus have in common."""
+    config, marks = cast(TransformerConfig, bundle.model.config), bundle.marks
     refuse_positions(config)
-    counts = values_of("transformer", pretrained.model)
+    counts = values_of(bundle.model)
     return {
         "vocab_size": counts["source_vocabulary"],
         "decoder_vocab_size": counts["target_vocabulary"],
@@ -119,7 +133,7 @@ def common_fields(pretrained: Pretrained) -> dict[str, Any]:
         "activation_dropout": 0.0,
         "scale_embedding": True,
         "static_position_embeddings": True,
-        "max_position_embeddings": pretrained.extras.get("max_length", POSITIONS),
+        "max_position_embeddings": bundle.extras.get("max_length", POSITIONS),
         "is_encoder_decoder": True,
         "bos_token_id": marks.bos,
         "eos_token_id": marks.eos,
@@ -133,22 +147,22 @@ def common_fields(pretrained: Pretrained) -> dict[str, Any]:
 def refuse_positions(config: TransformerConfig) -> None:
     if config.positions not in ("sinusoidal", "sinusoidal-halves"):
         raise ExportError(
-            f"model.positions = {config.positions!r}: no encoder-decoder of `transformers` that is otherwise like this "
-            "one has such positions. It can take sinusoidal ones."
+            f"model.positions = {config.positions!r}: `transformers` has no encoder-decoder like this one with such "
+            "positions. Models with sinusoidal positions can be exported."
         )
 
 
-def in_halves(pretrained: Pretrained) -> Pretrained:
-    """The same model with all sines before all cosines: every vector between the blocks is reordered alike."""
-    config = cast(TransformerConfig, pretrained.model.config)
+def in_halves(bundle: Bundle) -> Bundle:
+    """The same model with all sines before all cosines: all vectors between the blocks get the same new order."""
+    config = cast(TransformerConfig, bundle.model.config)
     if config.positions == "sinusoidal-halves":
-        return pretrained
+        return bundle
     order = torch.cat([torch.arange(0, config.d, 2), torch.arange(1, config.d, 2)])
-    values = values_of("transformer", pretrained.model) | {"positions": "sinusoidal-halves"}
-    model = build("transformer", values).to(next(pretrained.model.parameters()).dtype)
-    weights = {name: reordered(name, weight, order) for name, weight in weights_of(pretrained.model).items()}
+    values = values_of(bundle.model) | {"positions": "sinusoidal-halves"}
+    model = build("transformer", values).to(next(bundle.model.parameters()).dtype)
+    weights = {name: reordered(name, weight, order) for name, weight in weights_of(bundle.model).items()}
     load_weights(model, weights, origin="the model")
-    return replace(pretrained, model=model.eval())
+    return replace(bundle, model=model.eval())
 
 
 READS = ("embedding.weight", "qkv.weight", "query.weight", "key_value.weight", "up.weight", "head.weight")
@@ -156,7 +170,7 @@ WRITES = ("out.linear.weight", "out.linear.bias", "down.weight", "down.bias", "n
 
 
 def reordered(name: str, weight: Tensor, order: Tensor) -> Tensor:
-    """Columns where a matrix reads those vectors, rows where it writes them."""
+    """Reorders the columns of a matrix that reads those vectors, and the rows of one that writes them."""
     weight = weight.cpu()
     return weight[:, order] if name.endswith(READS) else weight[order] if name.endswith(WRITES) else weight
 

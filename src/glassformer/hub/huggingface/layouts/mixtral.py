@@ -11,8 +11,8 @@ from glassformer.hub.huggingface.ends import read_ends
 from glassformer.hub.huggingface.keys import Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import llama
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.llama import LlamaConfig
+from glassformer.store.bundle import Bundle
 
 PARTS = {"gate": "w1", "down": "w2", "up": "w3"}
 
@@ -28,8 +28,8 @@ def to_config(theirs: Theirs, _: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(LlamaConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(LlamaConfig, bundle.model.config)
     if not config.experts:
         raise ExportError("model.experts = 0: Mixtral has experts; Llama has none.")
     if config.biases != "none":
@@ -37,7 +37,7 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
     return {
         "model_type": "mixtral",
         "architectures": ["MixtralForCausalLM"],
-        **llama.common_fields(pretrained),
+        **llama.common_fields(bundle),
         "sliding_window": config.window,
         "num_local_experts": config.experts,
         "num_experts_per_tok": config.experts_per_token,

@@ -1,4 +1,4 @@
-"""Pegasus: what MarianMT is with post-norm, this is with pre-norm and a last norm. Our own default is written so."""
+"""Pegasus: like MarianMT, but with pre-norm and a last norm. Our own default model is written in this layout."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.keys import Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import marian
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.transformer import TransformerConfig
 from glassformer.nn.positions import sinusoidal_halves
+from glassformer.store.bundle import Bundle
 
 POSITIONS = "model.{side}.embed_positions.weight"
 LEFT_OUT = ("decoder_vocab_size", "share_encoder_decoder_embeddings")  # of MarianMT's fields
@@ -29,8 +29,8 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
     return {**marian.to_config(same, names), "norm": "pre"}
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(TransformerConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(TransformerConfig, bundle.model.config)
     if config.norm != "pre":
         raise ExportError("model.norm = 'post': Pegasus has its norms before the sub-layers (model.norm = 'pre').")
     if config.tied != "all":
@@ -38,7 +38,7 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
             f"model.norm = 'pre' with model.tied = {config.tied!r}: `transformers` has encoder-decoders of this kind "
             "only with one matrix for both embeddings and the output (model.tied = 'all'), or with model.norm = 'post'."
         )
-    common = {name: value for name, value in marian.common_fields(pretrained).items() if name not in LEFT_OUT}
+    common = {name: value for name, value in marian.common_fields(bundle).items() if name not in LEFT_OUT}
     return {"model_type": "pegasus", "architectures": ["PegasusForConditionalGeneration"], **common}
 
 
@@ -47,10 +47,10 @@ def lines(config: TransformerConfig) -> Sequence[Line]:
     return [*marian.lines(config), *norms[0], *norms[1]]
 
 
-def positions(pretrained: Pretrained) -> Mapping[str, Tensor]:
-    """The tables that Pegasus has in its files, though they are computed."""
-    config = cast(TransformerConfig, pretrained.model.config)
-    length = pretrained.extras.get("max_length", marian.POSITIONS)
+def positions(bundle: Bundle) -> Mapping[str, Tensor]:
+    """The position tables, which Pegasus has in its files although they are computed."""
+    config = cast(TransformerConfig, bundle.model.config)
+    length = bundle.extras.get("max_length", marian.POSITIONS)
     table = sinusoidal_halves(length, config.d).to(torch.float32)
     return {POSITIONS.format(side=side): table.clone() for side in ("encoder", "decoder")}
 

@@ -11,8 +11,8 @@ from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import encoders
 from glassformer.hub.huggingface.layouts.encoders import has, linear
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.bert import BertConfig
+from glassformer.store.bundle import Bundle
 
 HEADS = {
     "none": "Model",
@@ -29,7 +29,7 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
     first, positions = first_position(theirs), fields.whole(theirs, "max_position_embeddings", 512)
     if positions <= first:
         raise ImportingError(
-            f"config.json: max_position_embeddings = {positions}: more than pad_token_id + 1 is needed."
+            f"config.json: max_position_embeddings = {positions}: it must be more than pad_token_id + 1."
         )
     words = "lm_head.dense.weight" in names
     head = "words" if words else encoders.class_head(theirs, names, pooler=has(names, "pooler.dense.weight")) or "none"
@@ -45,23 +45,24 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
 
 
 def first_position(theirs: Theirs) -> int:
-    pad = theirs.get("pad_token_id", 1)
-    if not isinstance(pad, int) or isinstance(pad, bool) or pad < 0:
-        raise ImportingError(f"config.json: pad_token_id = {pad!r}: needed is an id, since positions begin after it.")
-    return pad + 1
+    if not fields.is_whole(theirs.get("pad_token_id", 1), least=0):
+        raise fields.wrong(theirs, "pad_token_id", "an id, since positions begin after it")
+    return int(theirs.get("pad_token_id", 1)) + 1
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(BertConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(BertConfig, bundle.model.config)
     if not config.first_position:
         raise ExportError("first_position = 0: RoBERTa's positions begin after the padding's id.")
     if config.head == "words" and (config.head_activation or config.activation) != "gelu":
         raise ExportError(f"head_activation = {config.head_activation!r}: RoBERTa has 'gelu' in its head.")
     if config.head == "pretraining":
-        raise ExportError("head = 'pretraining': RoBERTa does not ask which sentence follows. It can take 'words'.")
+        raise ExportError(
+            "head = 'pretraining': RoBERTa has no next-sentence prediction. Models with head = 'words' can be exported."
+        )
     return {
         "model_type": "roberta",
-        **encoders.their_shape(pretrained, base="Roberta", heads=HEADS),
+        **encoders.their_shape(bundle, base="Roberta", heads=HEADS),
         "pad_token_id": config.first_position - 1,
         "max_position_embeddings": config.max_length + config.first_position,
         "position_embedding_type": "absolute",

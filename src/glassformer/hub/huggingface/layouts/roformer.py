@@ -13,9 +13,9 @@ from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import encoders
 from glassformer.hub.huggingface.layouts.encoders import linear
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.roformer import RoFormerConfig
 from glassformer.nn.positions import sinusoidal_halves
+from glassformer.store.bundle import Bundle
 
 HEADS = {
     "none": "Model",
@@ -41,11 +41,11 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(RoFormerConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(RoFormerConfig, bundle.model.config)
     return {
         "model_type": "roformer",
-        **encoders.their_shape(pretrained, base="RoFormer", heads=HEADS),
+        **encoders.their_shape(bundle, base="RoFormer", heads=HEADS),
         "embedding_size": config.d_token or config.d,
         "max_position_embeddings": config.max_length,
         "rotary_value": False,
@@ -83,9 +83,9 @@ def tied(config: RoFormerConfig) -> Mapping[str, str]:
     return encoders.tied_words(config, decoder=DECODER, bias=BIAS) if config.head == "words" else {}
 
 
-def positions(pretrained: Pretrained) -> Mapping[str, Tensor]:
-    """The table that RoFormer has in its files, though it is computed."""
-    config = cast(RoFormerConfig, pretrained.model.config)
+def positions(bundle: Bundle) -> Mapping[str, Tensor]:
+    """The position table, which RoFormer has in its files although it is computed."""
+    config = cast(RoFormerConfig, bundle.model.config)
     table = sinusoidal_halves(config.max_length, config.d // config.h).to(torch.float32)
     return {"roformer.encoder.embed_positions.weight": table}
 

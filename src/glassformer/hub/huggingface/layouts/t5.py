@@ -1,4 +1,4 @@
-"""T5, T5 1.1, Flan-T5 and mT5: one file layout; config.json tells which version."""
+"""T5, T5 1.1, Flan-T5 and mT5: one file layout; config.json says which version."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.ends import read_ends
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.t5 import T5Config
+from glassformer.store.bundle import Bundle
 
 SHARED, OUTPUT, SCALED, TIED = "shared.weight", "lm_head.weight", "scale_decoder_outputs", "tie_word_embeddings"
 GATED = "gated-"
@@ -47,23 +47,23 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
 
 
 def is_scaled(theirs: Theirs) -> bool:
-    """Newer files tell; in older ones it went with the tie. mT5 never is."""
+    """Whether the output is scaled. Newer files say so; in older ones tied models are. mT5 never is."""
     if theirs.get("model_type") == "mt5":
         return False
     return fields.flag(theirs, SCALED, fields.flag(theirs, TIED, True))
 
 
 def is_tied(theirs: Theirs, names: frozenset[str]) -> bool:
-    """Newer files say that they are whatever they hold, so the tensors decide; of older ones a tied model's file may
-    hold the matrix twice."""
+    """Newer files always say that they are tied, so the tensors decide. Older files of tied models may have the matrix
+    twice."""
     if OUTPUT not in names:
         return True
     older = SCALED not in theirs and theirs.get("model_type") != "mt5"
     return older and fields.flag(theirs, TIED, True)
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config, marks = cast(T5Config, pretrained.model.config), pretrained.marks
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config, marks = cast(T5Config, bundle.model.config), bundle.marks
     return {
         "model_type": "t5",
         "architectures": ["T5ForConditionalGeneration"],
@@ -82,7 +82,7 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
         TIED: config.tied,
         SCALED: config.scaled_output,
         "is_encoder_decoder": True,
-        "eos_token_id": pretrained.extras.get("ends", marks.eos),
+        "eos_token_id": bundle.extras.get("ends", marks.eos),
         "pad_token_id": marks.pad,
         "decoder_start_token_id": marks.pad if marks.start is None else marks.start,
         "dtype": "float32",
@@ -114,7 +114,7 @@ def lines(config: T5Config) -> Sequence[Line]:
 
 
 def stack(config: T5Config, side: str, counter: str, *, feed_forward: int) -> list[Line]:
-    """One side; the table of distances stands in its first block."""
+    """One side; its first block has the table of distances."""
     ours, theirs = f"{side}.blocks.{counter}", f"{side}.block.{counter}.layer"
     inner = f"{theirs}.{feed_forward}.DenseReluDense"
     up = {"gate": "wi_0", "up": "wi_1"} if config.gated else {"up": "wi"}

@@ -1,4 +1,4 @@
-"""Captioners: a ViT and a GPT-2 with cross-attention, as transformers' VisionEncoderDecoderModel puts them together."""
+"""Captioners: a ViT and a GPT-2 with cross-attention, as in transformers' VisionEncoderDecoderModel."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import gpt2, vit
 from glassformer.hub.huggingface.layouts.encoders import linear as plain_linear
 from glassformer.hub.huggingface.layouts.gpt2 import linear, norm
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.captioner import CaptionerConfig
+from glassformer.store.bundle import Bundle
 
 BODY = "decoder.transformer"
 
@@ -42,22 +42,23 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
 
 
 def part(theirs: Theirs, side: str, model_type: str) -> Mapping[str, Any]:
-    """The config of one side, which must be of one type."""
+    """The config of one side, which must have the given model type."""
     found = theirs.get(side)
     if not isinstance(found, dict):
-        raise ImportingError(f"config.json: {side} = {found!r}: needed is the {side}'s own config.")
+        raise fields.wrong(theirs, side, f"the {side}'s own config")
     if found.get("model_type") != model_type:
         raise ImportingError(
-            f"config.json: {side}.model_type = {found.get('model_type')!r} cannot be honoured. Allowed: {model_type!r}."
+            f"config.json: {side}.model_type = {fields.shown(found.get('model_type'))} is not supported. "
+            f"Allowed: {model_type!r}."
         )
     return found
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config, marks = cast(CaptionerConfig, pretrained.model.config), pretrained.marks
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config, marks = cast(CaptionerConfig, bundle.model.config), bundle.marks
     ids = {
         "bos_token_id": marks.bos,
-        "eos_token_id": pretrained.extras.get("ends", marks.eos),
+        "eos_token_id": bundle.extras.get("ends", marks.eos),
         "pad_token_id": marks.pad,
         "decoder_start_token_id": marks.bos if marks.start is None else marks.start,
     }
@@ -67,7 +68,7 @@ def from_config(pretrained: Pretrained) -> dict[str, Any]:
         "encoder": {"architectures": ["ViTModel"], **vit.shape(config.encoder)},
         "decoder": {**decoder_shape(config), **ids},
         "is_encoder_decoder": True,
-        "tie_word_embeddings": False,  # of the two sides; the decoder's own tie stands in its part
+        "tie_word_embeddings": False,  # between the two sides; the decoder's own tie is in its part
         "dtype": "float32",
         **ids,
     }
@@ -135,8 +136,8 @@ def read_extras(folder: Path, theirs: Theirs) -> dict[str, Any]:
     return {**read_preparation(folder), **read_ends(folder, theirs)}
 
 
-def write_extras(pretrained: Pretrained) -> dict[str, bytes]:
-    return written_preparation(pretrained.extras)
+def write_extras(bundle: Bundle) -> dict[str, bytes]:
+    return written_preparation(bundle.extras)
 
 
 LAYOUT = Layout(

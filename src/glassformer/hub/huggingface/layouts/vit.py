@@ -1,4 +1,4 @@
-"""ViT: with a head for classes, or without one and perhaps with a pooler."""
+"""ViT: with a class head, or without one and with or without a pooler."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from glassformer.errors import ExportError, ImportingError
+from glassformer.errors import ExportError
 from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.images import read_preparation, written_preparation
 from glassformer.hub.huggingface.keys import Counts, Line
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts.encoders import labels, linear, norm, their_labels
-from glassformer.hub.huggingface.pretrained import Pretrained
 from glassformer.models.vit import VitConfig
+from glassformer.store.bundle import Bundle
 
 CLASSIFIER, POOLER = "classifier.weight", "pooler.dense.weight"
 
@@ -44,17 +44,17 @@ def to_config(theirs: Theirs, names: frozenset[str]) -> dict[str, Any]:
 def pair(theirs: Theirs, field: str, default: int) -> tuple[int, int]:
     """Height and width: one number, or two."""
     value = theirs.get(field, default)
-    found = [value, value] if isinstance(value, int) else value
-    if not isinstance(found, list) or len(found) != 2 or not all(isinstance(one, int) and one > 0 for one in found):
-        raise ImportingError(f"config.json: {field} = {value!r}: needed is a number of pixels, or height and width.")
+    found = value if isinstance(value, list) else [value, value]
+    if len(found) != 2 or not all(fields.is_whole(one) for one in found):
+        raise fields.wrong(theirs, field, "a number of pixels, or height and width")
     return found[0], found[1]
 
 
-def from_config(pretrained: Pretrained) -> dict[str, Any]:
-    config = cast(VitConfig, pretrained.model.config)
+def from_config(bundle: Bundle) -> dict[str, Any]:
+    config = cast(VitConfig, bundle.model.config)
     if config.classes and config.pooler:
         raise ExportError("A ViT of transformers has a pooler or classes, not both.")
-    names = their_labels(pretrained, config.classes) if config.classes else {}
+    names = their_labels(bundle, config.classes) if config.classes else {}
     architecture = "ViTForImageClassification" if config.classes else "ViTModel"
     return {"architectures": [architecture], **shape(config), **names, "dtype": "float32"}
 
@@ -91,7 +91,7 @@ def lines(config: VitConfig) -> Sequence[Line]:
 
 
 def body(config: VitConfig, *, ours: str, theirs: str) -> list[Line]:
-    """All but the head; also inside larger models, under other names."""
+    """Everything except the head; also used inside larger models, under other names."""
     block, layer = f"{ours}blocks.{{i}}", f"{theirs}encoder.layer.{{i}}"
     attention = (f"{layer}.attention.attention.{part}" for part in ("query", "key", "value"))
     return [
@@ -124,8 +124,8 @@ def read_extras(folder: Path, theirs: Theirs) -> dict[str, Any]:
     return {**read_preparation(folder), **({"labels": named} if named else {})}
 
 
-def write_extras(pretrained: Pretrained) -> dict[str, bytes]:
-    return written_preparation(pretrained.extras)
+def write_extras(bundle: Bundle) -> dict[str, bytes]:
+    return written_preparation(bundle.extras)
 
 
 LAYOUT = Layout(

@@ -1,0 +1,80 @@
+"""What was found in labelled examples: the counts of `Tally`, how often each label occurs, and labels that conflict."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from glassformer.data.checks.held_texts import HeldTexts
+from glassformer.data.checks.tally import Tally, finding_dict
+
+LABEL_PROBLEMS = {
+    "encoding": "not UTF-8",
+    "nul": "a NUL character",
+    "too big": "far too long for one row",
+    "blank": "a row without text",
+    "label": "a row without a label",
+    "columns": "a row with another number of columns than the others",
+    "json": "no JSON object with the text and the label",
+    "header": "the header of a table",
+    "syntax": "a row that is not CSV",
+    "overlap": "the text is also among the held-out ones",
+    "new label": "a held-out example with a label that training does not have",
+}
+LABEL_NOTES = {
+    "bom": "a byte order mark, dropped",
+    "separator": "a character inside a text that other programs take for the end of a line; kept",
+    "duplicate": "the same text with the same label was seen before",
+    "conflict": "the same text was seen before with another label",
+}
+
+
+class LabelFindings(Tally):
+    """Filled while labelled examples are read. A unit is a row, or a line of a file that holds one class."""
+
+    def __init__(self) -> None:
+        super().__init__(LABEL_PROBLEMS, LABEL_NOTES)
+        self.labels = Counter[str]()  # of the examples that are used
+        self.characters = 0
+        self.words = 0
+        self.held: list[HeldTexts] = []
+
+    def ordered_labels(self) -> list[str]:
+        return label_order(self.labels)
+
+    def balance(self) -> dict[str, int]:
+        """How many examples each label has."""
+        return {label: self.labels[label] for label in self.ordered_labels()}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "task": "classify",
+            "unit": "row",
+            "units": self.units,
+            "used": self.used,
+            "dropped": dict(self.dropped),
+            "labels": self.balance(),
+            "characters": self.characters,
+            "words": self.words,
+            "held": [part.to_dict() for part in self.held],
+            "findings": [finding_dict(finding) for finding in self.ordered()],
+        }
+
+
+def label_order(labels: Iterable[str]) -> list[str]:
+    """Sorted: by value if all are numbers, else by their characters."""
+    names = list(labels)
+    values = [_number(name) for name in names]
+    if any(value is None for value in values):
+        return sorted(names)
+    return [name for _, name in sorted(zip(values, names, strict=True))]
+
+
+def _number(label: str) -> float | None:
+    try:
+        value = float(label)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

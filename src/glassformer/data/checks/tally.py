@@ -1,0 +1,159 @@
+"""What was found while data was read: every unit counted, as used or dropped, and each kind of finding with examples.
+
+units = used + dropped, always.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from glassformer.data.readers.records import Place, Problem
+from glassformer.printable import shortened
+
+EXAMPLES = 5  # of each kind
+STOP, DROP, NOTE = "stop", "drop", "note"  # to correct before training; the unit is not used; for information
+UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax"}
+UNREADABLE_SHARE = 0.01  # with more than this, the file is probably not what it is taken for
+HARMLESS = {"header", "obsolete", "plural"}  # not examples, and nothing is lost without them
+ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
+
+
+class Unit(Protocol):
+    """One unit of an input, whatever the task: a pair, a row, a line."""
+
+    @property
+    def texts(self) -> tuple[str, ...]: ...
+    @property
+    def problem(self) -> Problem | None: ...
+    @property
+    def notes(self) -> tuple[Problem, ...]: ...
+
+
+@dataclass(frozen=True)
+class Example:
+    """One case of a finding: where, what, and the beginning of the unit's texts."""
+
+    problem: Problem
+    texts: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return self.texts[0]
+
+    @property
+    def target(self) -> str:
+        return self.texts[1]
+
+
+@dataclass
+class Finding:
+    """How often something was found, and the first few cases."""
+
+    kind: str
+    help: str
+    severity: str
+    count: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+    def add(self, problem: Problem, unit: Unit) -> None:
+        self.count += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(Example(problem, tuple(map(shortened, unit.texts))))
+
+
+class Kinds(dict[str, Finding]):
+    """Findings of one sort by their kind; only those that were met are in it."""
+
+    def __init__(self, helps: dict[str, str], severity: str) -> None:
+        super().__init__()
+        self.helps, self.severity = helps, severity
+
+    def __missing__(self, kind: str) -> Finding:
+        self[kind] = Finding(kind, self.helps.get(kind, kind), self.severity)
+        return self[kind]
+
+
+class Tally:
+    """Counts units while they are read. `problems` are units that cannot be used, `notes` oddities of used ones."""
+
+    def __init__(self, problems: dict[str, str], notes: dict[str, str]) -> None:
+        self.units = 0
+        self.used = 0
+        self.dropped = Counter[str]()  # by reason
+        self.first_dropped: dict[str, Problem] = {}  # by the same
+        self.problems = Kinds(problems, DROP)
+        self.notes = Kinds(notes, NOTE)
+
+    def count(self, unit: Unit, reason: str | None) -> None:
+        """Counts one unit: used, or dropped for this reason."""
+        self.units += 1
+        for note in {note.kind: note for note in reversed(unit.notes)}.values():  # each kind once a unit
+            self.notes[note.kind].add(note, unit)
+        if reason is None:
+            self.used += 1
+            return
+        self.dropped[reason] += 1
+        if unit.problem is None:
+            return
+        self.first_dropped.setdefault(reason, unit.problem)
+        if self.is_problem(reason):
+            self.problems[reason].add(unit.problem, unit)
+
+    def is_problem(self, reason: str) -> bool:  # noqa: ARG002
+        """Whether a reason for a drop is listed among the problems."""
+        return True
+
+    def sorts(self) -> tuple[Kinds, ...]:
+        """All that was found, by sort."""
+        return self.problems, self.notes
+
+    def ordered(self) -> list[Finding]:
+        """All that was found, the most serious first."""
+        found = [finding for sort in self.sorts() for finding in sort.values()]
+        for finding in found:
+            finding.severity = self.severity(finding)
+        order = (STOP, DROP, NOTE)
+        return sorted((f for f in found if f.count), key=lambda f: (order.index(f.severity), -f.count, f.kind))
+
+    def severity(self, finding: Finding) -> str:
+        if finding is not self.problems.get(finding.kind):
+            return NOTE
+        if finding.kind in UNREADABLE:
+            unreadable = sum(self.dropped[kind] for kind in UNREADABLE)
+            return STOP if unreadable > UNREADABLE_SHARE * self.units else DROP
+        return NOTE if finding.kind in HARMLESS else DROP
+
+    @property
+    def stops(self) -> list[Finding]:
+        """What training refuses."""
+        return [finding for finding in self.ordered() if finding.severity == STOP]
+
+    def left_out(self) -> str:
+        """How many units were not used and why, with the first place of each reason."""
+        first = {reason: f" (first: {problem.place})" for reason, problem in self.first_dropped.items()}
+        reasons = [f"{count:,} {reason}{first.get(reason, '')}" for reason, count in self.dropped.items()]
+        return f"{self.units - self.used:,} of {self.units:,} left out: {'; '.join(reasons)}"
+
+
+def finding_dict(finding: Finding, names: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """A finding for a program. `names` are those of the texts of its examples; without, they are a list."""
+    examples = [{**place_dict(one.problem), **_texts_dict(one.texts, names)} for one in finding.examples]
+    return {**asdict(finding), "examples": examples}
+
+
+def _texts_dict(texts: tuple[str, ...], names: tuple[str, ...] | None) -> dict[str, Any]:
+    return {"texts": list(texts)} if names is None else dict(zip(names, texts, strict=True))
+
+
+def place_dict(problem: Problem) -> dict[str, Any]:
+    """A problem for a program: detail and place side by side."""
+    place: Place = problem.place
+    return {
+        "detail": problem.detail,
+        "file": place.file,
+        "unit": place.unit,
+        "number": place.number,
+        "byte": place.byte,
+    }

@@ -1,0 +1,65 @@
+"""Names, patterns and folders as files of texts or tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from glassformer.data.readers.inputs import Input
+from glassformer.data.readers.naming import TEXT, expand, kind_of, refuse_repeated, unpacked_name
+from glassformer.data.readers.opening import STDIN, shown
+from glassformer.errors import DataError
+
+TEXT_SUFFIXES = {".txt", ".text", ".md"}  # what is read of a folder
+TABLES = {"tsv", "csv", "jsonl"}
+
+
+def text_files(names: Sequence[str]) -> tuple[list[Input], list[str]]:
+    """The files, each once, and the names of files in folders that are not texts."""
+    inputs: list[Input] = []
+    skipped: list[str] = []
+    for name in names:
+        if name and os.path.isdir(name):
+            texts, others = _in_folder(Path(name))
+            inputs += [Input((path,), TEXT) for path in texts]
+            skipped += [shown(path) for path in others]
+        else:
+            inputs += [Input((path,), kind_of(path)) for path in expand([name])]
+    refuse_unsuitable(inputs)
+    return inputs, skipped
+
+
+def table_files(names: Sequence[str]) -> list[Input]:
+    """The files, each once: tables, JSON lines or text."""
+    inputs = [Input((path,), kind_of(path)) for path in expand(names)]
+    refuse_unsuitable(inputs)
+    return inputs
+
+
+def refuse_unsuitable(inputs: Sequence[Input]) -> None:
+    if not inputs:
+        raise DataError("No file was given. Give text files, or .tsv, .csv or .jsonl files.")
+    for one in inputs:
+        if one.paths[0] == STDIN:
+            raise DataError("Data is read more than once, so it cannot come from stdin. Save it to a file first.")
+        if one.kind not in TABLES and one.kind != TEXT:
+            raise DataError(f"{one} holds translations ({one.kind}). Give text files, or .tsv, .csv or .jsonl files.")
+    refuse_repeated([path for one in inputs for path in one.paths])
+
+
+def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
+    """All texts below a folder, sorted, and what else there is; hidden files are not counted."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(folder)))
+    texts = [path for path in found if Path(unpacked_name(path)).suffix.lower() in TEXT_SUFFIXES]
+    if not texts:
+        names = ", ".join(shown(path) for path in found[:3]) or "nothing"
+        raise DataError(
+            f"{shown(folder)}: no text files ({', '.join(sorted(TEXT_SUFFIXES))}) in this folder; it holds {names}. "
+            "Other files can be given by name or pattern."
+        )
+    return texts, [path for path in found if path not in set(texts)]
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

@@ -1,0 +1,313 @@
+"""Labelled examples for classifiers: one or two texts and a label a row, or one text file a class.
+
+Files are read once, to check them and to choose what is held out, and again as a stream whenever they are needed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from glassformer.data.checks.held_texts import HeldTexts
+from glassformer.data.checks.label_findings import LabelFindings, label_order
+from glassformer.data.checks.seen import SeenHashes, hashes_of
+from glassformer.data.readers.fields import Fields, read_fields
+from glassformer.data.readers.inputs import Input, fingerprint
+from glassformer.data.readers.naming import TEXT, refuse_repeated
+from glassformer.data.readers.records import Problem
+from glassformer.data.readers.roles import Roles
+from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, Parts, divided_by_class, picked
+from glassformer.data.settings import LabelledDataSettings
+from glassformer.data.sources.class_files import class_labels, has_tabs, read_class_file
+from glassformer.data.sources.examples import (
+    FILES,
+    Examples,
+    Listener,
+    decision_digest,
+    meter,
+    refuse_changed,
+    refuse_unreadable,
+    stamps,
+    texts_digest,
+)
+from glassformer.data.sources.files import table_files
+from glassformer.errors import DataError
+from glassformer.printable import printable, shortened
+
+MOST_LABELS = 1000
+FEW_ROWS = 10  # of fewer rows, nothing can be said about a column
+ROWS = 2048  # compared together
+SHOWN_LABELS = 10
+SEPARATOR = "\0"  # between the texts of an example when they are compared
+
+Progress = Callable[[int, int], None]
+
+
+class Labelled(NamedTuple):
+    """One or two texts and their label."""
+
+    texts: tuple[str, ...]
+    label: str
+
+
+@dataclass(frozen=True)
+class LabelledSource:
+    """Files of labelled examples: tables and JSON lines, or one text file a class."""
+
+    inputs: tuple[Input, ...]
+    columns: tuple[str, ...] | None
+    labels: tuple[str, ...] | None  # of the files, if each holds one class
+
+    @property
+    def paths(self) -> list[Path]:
+        return [path for one in self.inputs for path in one.paths]
+
+    def rows(self, *, progress: Progress | None = None) -> Iterator[Fields]:
+        """One record for each row, its texts and its label as they are in the file."""
+        on_read = meter(self.paths, progress)
+        for at, one in enumerate(self.inputs):
+            if self.labels is not None:
+                yield from read_class_file(one.paths[0], self.labels[at], on_read=on_read)
+            else:
+                yield from read_fields(one.paths[0], one.kind, Roles(self.columns, has_label=True), on_read=on_read)
+
+
+def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None) -> LabelledSource:
+    """The files of these names and patterns. A text file with tabs is a TSV; without, it holds one class."""
+    inputs = [
+        Input(one.paths, "tsv") if one.kind == TEXT and has_tabs(one.paths[0]) else one for one in table_files(names)
+    ]
+    plain = [one for one in inputs if one.kind == TEXT]
+    if not plain:
+        return LabelledSource(tuple(inputs), columns, None)
+    if len(plain) < len(inputs) or len(plain) == 1 or columns is not None:
+        raise DataError(
+            f"{plain[0]}: a text file without tabs, so it has no label column. Give .tsv, .csv or .jsonl files, or one "
+            "text file a class (pos.txt neg.txt) without --columns."
+        )
+    return LabelledSource(tuple(inputs), None, tuple(class_labels([one.paths[0] for one in inputs])))
+
+
+def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: Listener) -> Examples[Labelled]:
+    """The examples to learn from and those to validate with."""
+    source = labelled_source(data.files, data.columns)
+    seen = stamps(source.paths)
+    given = read_held_labelled(data.valid_files, data.columns, listener, beside=source.paths)
+    valid, valid_findings = given or (None, None)
+    hold_out = None if valid is not None else HoldOut(seed=seed, share=data.valid_share)
+    findings = LabelFindings()
+    rows = screened(source.rows(progress=listener.on_count), findings, [held_texts("valid", valid)] if valid else [])
+    parts, counts = _divided(rows, hold_out, refuse=lambda: _refuse_unusable(findings, source))
+    if valid is None:
+        valid = [_example(row) for row in picked(source.rows(), parts, HELD)]
+    valid = without_new_labels(valid, counts, valid_findings or findings, listener)
+    say(findings, listener)
+    _say_first(_example(next(picked(source.rows(), parts, TRAIN))), listener)
+    count = sum(counts.values())
+    listener.on_stage(f"{count:,} examples to learn from, {len(valid):,} to validate with")
+    files = fingerprint(source.inputs)
+    marks = {
+        "train": decision_digest(files, data.columns, source.labels, parts=parts.tobytes()),
+        "valid": texts_digest((*texts, label) for texts, label in valid),
+        FILES: files,
+    }
+    refuse_changed(source.paths, seen)
+
+    def train() -> Iterator[Labelled]:
+        yield from map(_example, picked(source.rows(), parts, TRAIN))
+        refuse_changed(source.paths, seen)
+
+    held = Counter(label for _, label in valid)
+    facts = {
+        "findings": findings,
+        "valid_findings": valid_findings,
+        "labels": tuple(counts),
+        "label_counts": counts,
+        "valid_label_counts": {label: held[label] for label in counts},
+    }
+    return Examples(train, count, valid, marks, facts)
+
+
+def _divided(
+    rows: Iterator[Fields], hold_out: HoldOut | None, *, refuse: Callable[[], None]
+) -> tuple[Parts, dict[str, int]]:
+    """The part of every row, and how many examples of each label are learnt from, in the order of the labels."""
+    used, numbers, classes = array("B"), array("I"), array("H")
+    index: dict[str, int] = {}
+    for row in rows:
+        ok = row.problem is None
+        used.append(TRAIN if ok else LEFT_OUT)
+        numbers.append(hold_out.number(_joined(row.texts[:-1])) if ok and hold_out is not None else NO_NUMBER)
+        classes.append(index.setdefault(row.texts[-1], len(index)) if ok else 0)
+    refuse()
+    parts = divided_by_class(used, numbers, classes, hold_out)
+    learnt = np.bincount(np.frombuffer(classes, dtype=np.uint16)[parts == TRAIN], minlength=len(index)).tolist()
+    return parts, {label: learnt[index[label]] for label in label_order(index)}
+
+
+def read_held_labelled(
+    names: Sequence[str], columns: tuple[str, ...] | None, listener: Listener, *, beside: Sequence[Path] = ()
+) -> tuple[list[Labelled], LabelFindings] | None:
+    """The examples of files to validate or evaluate with, and what was found in them; None without files."""
+    if not names:
+        return None
+    source = labelled_source(names, columns)
+    refuse_repeated([*beside, *source.paths])
+    findings = LabelFindings()
+    held = [_example(row) for row in screened(source.rows(), findings) if row.problem is None]
+    refuse_unreadable(findings, unit="held-out rows")
+    if not held:
+        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no usable example. {findings.left_out()}.")
+    if findings.dropped:
+        listener.on_stage(f"Held-out examples: {findings.left_out()}")
+    return held, findings
+
+
+def screened(rows: Iterator[Fields], findings: LabelFindings, held: Sequence[HeldTexts] = ()) -> Iterator[Fields]:
+    """Each row without white space at the ends of its fields, with a problem if it cannot be used; all are counted."""
+    findings.held = list(held)
+    texts_seen, examples_seen = SeenHashes(), SeenHashes()
+    while block := list(islice(rows, ROWS)):
+        usable = [row for row in map(_stripped, block) if row.problem is None]
+        texts = [_joined(row.texts[:-1]) for row in usable]
+        again = texts_seen.add(hashes_of(texts))
+        same = examples_seen.add(hashes_of(_joined(row.texts) for row in usable))
+        for at in np.flatnonzero(again).tolist():
+            kind, detail = ("duplicate", "seen before") if same[at] else ("conflict", "seen before with another label")
+            usable[at].notes += (Problem(kind, detail, usable[at].place),)
+        for part in held:
+            for at in part.meet(texts):
+                usable[at].problem = Problem("overlap", f"the text is also in {part.name}", usable[at].place)
+        for row in block:
+            _count(row, findings)
+            yield row
+
+
+def held_texts(name: str, examples: Sequence[Labelled]) -> HeldTexts:
+    return HeldTexts(name, (_joined(example.texts) for example in examples))
+
+
+def _stripped(row: Fields) -> Fields:
+    if row.problem is not None:
+        return row
+    row.texts = tuple([text.strip() for text in row.texts])
+    if "" in row.texts:
+        at = row.texts.index("")
+        is_label = at == len(row.texts) - 1
+        which = "the text is blank" if len(row.texts) == 2 else f"text {at + 1} is blank"
+        row.problem = Problem("label" if is_label else "blank", "no label" if is_label else which, row.place)
+    return row
+
+
+def _count(row: Fields, findings: LabelFindings) -> None:
+    findings.count(row, row.problem.kind if row.problem else None)
+    if row.problem is not None:
+        return
+    findings.labels[row.texts[-1]] += 1
+    findings.characters += sum(map(len, row.texts[:-1]))
+    findings.words += sum(len(text.split()) for text in row.texts[:-1])
+    if len(findings.labels) > MOST_LABELS:
+        raise _not_labels(row.place.file, findings, f"more than {MOST_LABELS:,} different labels")
+
+
+def _example(row: Fields) -> Labelled:
+    return Labelled(tuple([text.strip() for text in row.texts[:-1]]), row.texts[-1].strip())
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return SEPARATOR.join(texts)
+
+
+# What is refused and what is said
+
+
+def _refuse_unusable(findings: LabelFindings, source: LabelledSource) -> None:
+    refuse_unreadable(findings, unit="rows")
+    refuse_unlearnable(findings, source)
+
+
+def refuse_unlearnable(findings: LabelFindings, source: LabelledSource) -> None:
+    """A classifier needs two labels at least, with several examples each."""
+    names = ", ".join(map(str, source.inputs[:3]))
+    if not findings.used:
+        raise DataError(f"{names}: no usable example. {findings.left_out().capitalize()}.")
+    if len(findings.labels) == 1:
+        raise DataError(
+            f"{names}: all {findings.used:,} usable examples have the label {shown_label(*findings.labels)}. A "
+            "classifier needs two labels or more: give other files, or choose another column with --columns."
+        )
+    if findings.used >= FEW_ROWS and 2 * len(findings.labels) > findings.used:
+        raise _not_labels(names, findings, f"{len(findings.labels):,} different labels in {findings.used:,} examples")
+
+
+def _not_labels(names: str, findings: LabelFindings, got: str) -> DataError:
+    some = ", ".join(shown_label(label) for label in list(findings.labels)[:3])
+    return DataError(
+        f"{names}: {got}, for instance {some}. That looks like texts or numbers, not like classes: a label needs "
+        f"several examples, and there may be {MOST_LABELS:,} labels. Choose the columns, as --columns text,label."
+    )
+
+
+def without_new_labels(
+    valid: list[Labelled], counts: dict[str, int], findings: LabelFindings, listener: Listener
+) -> list[Labelled]:
+    """Held-out examples without those whose label cannot be learnt; an error if none is left."""
+    known = [example for example in valid if counts.get(example.label)]
+    if left_out := len(valid) - len(known):
+        new = sorted({label for _, label in valid if not counts.get(label)})
+        findings.used -= left_out
+        findings.dropped["new label"] += left_out
+        labels = ", ".join(map(shown_label, new[:3])) + (", ..." if len(new) > 3 else "")
+        listener.on_stage(f"{left_out:,} held-out examples left out: training has no example of their label ({labels})")
+    if not known:
+        labels = ", ".join(map(shown_label, list(counts)[:3]))
+        raise DataError(f"None of the {len(valid):,} held-out examples has a label of the training data ({labels}).")
+    return known
+
+
+def say(findings: LabelFindings, listener: Listener) -> None:
+    """What was found, in short."""
+    balance = findings.balance()
+    named = ", ".join(f"{shown_label(label)} {count:,}" for label, count in list(balance.items())[:SHOWN_LABELS])
+    more = f" and {len(balance) - SHOWN_LABELS:,} more" if len(balance) > SHOWN_LABELS else ""
+    listener.on_stage(f"{findings.used:,} examples with {len(balance):,} labels: {named}{more}")
+    if findings.dropped:
+        listener.on_stage(f"Rows: {findings.left_out()}")
+    if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
+        listener.on_stage("Used, but check: " + ", ".join(f"{one.count:,} {one.kind}" for one in found))
+
+
+def _say_first(example: Labelled, listener: Listener) -> None:
+    texts = " | ".join(shortened(printable(text), width=60) for text in example.texts)
+    listener.on_stage(f"The first example: {texts} → {shortened(printable(example.label), width=60)}")
+
+
+def shown_label(label: str) -> str:
+    return repr(shortened(printable(label), width=40))
+
+
+def examine_labelled(
+    files: Sequence[str],
+    *,
+    columns: tuple[str, ...] | None = None,
+    held: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    listener: Listener,
+) -> LabelFindings:
+    """All that can be found in one pass; `held` are the files of held-out parts by name. Nothing is written."""
+    source = labelled_source(files, columns)
+    parts = []
+    for name, names in held.items():
+        if read := read_held_labelled(names, columns, listener, beside=source.paths):
+            parts.append(held_texts(name, read[0]))
+    findings = LabelFindings()
+    for _ in screened(source.rows(progress=listener.on_count), findings, parts):
+        pass
+    return findings

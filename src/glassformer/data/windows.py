@@ -1,0 +1,100 @@
+"""Windows of running text, for models that predict each next token. Shapes: B windows, T tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glassformer.data.batches import Encoder
+from glassformer.data.columns import Columns, Encoded, Index, Ragged, stored_ids
+
+Text = tuple[str, bool]  # a piece of text, and whether a document begins with it
+
+
+@dataclass(frozen=True)
+class WindowBatch:
+    """Windows of text: the tokens that go in, and at each place the token that is to come out."""
+
+    ids: Tensor  # (B, T)
+    lengths: Tensor  # (B,)
+    target_out: Tensor  # (B, T)
+    index: Index
+
+    @property
+    def target_lengths(self) -> Tensor:
+        return self.lengths
+
+    @property
+    def target_mask(self) -> Tensor:
+        """(B, T), True where a real token is to come out."""
+        return torch.arange(self.ids.size(1), device=self.ids.device) < self.lengths[:, None]
+
+    @property
+    def weight(self) -> int:
+        return int(self.lengths.sum())
+
+    tokens = weight
+
+    def to(self, device: torch.device) -> WindowBatch:
+        return replace(
+            self, ids=self.ids.to(device), lengths=self.lengths.to(device), target_out=self.target_out.to(device)
+        )
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows in memory; each has one token more than are predicted."""
+
+    columns: Columns
+    pad: int
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def lengths(self) -> Index:
+        return self.columns["text"].lengths[:, None] - 1
+
+    def batch(self, index: Index, random: np.random.Generator | None = None) -> WindowBatch:  # noqa: ARG002
+        rows = self.columns["text"].padded(index, pad=self.pad)
+        lengths = torch.from_numpy(self.columns["text"].lengths_of(index) - 1)
+        return WindowBatch(rows[:, :-1], lengths, rows[:, 1:], index)
+
+
+def encode_windows(pieces: Sequence[Text], tokenizer: Encoder, *, size: int, begin: int) -> Encoded:
+    """Pieces of one document are joined, then cut into windows of `size` predictions.
+
+    A window starts with the token that the first prediction is made from: `begin`, or the last token before it.
+    """
+    flat, lengths = tokenizer.encode_flat([text for text, _ in pieces])
+    ends = np.cumsum(lengths)
+    rows: list[Any] = []
+    sizes: list[int] = []
+    for first, last in documents(pieces):
+        ids = flat[ends[first] - lengths[first] : ends[last]]
+        whole = np.concatenate([[begin], ids]).astype(flat.dtype)
+        cut = [whole[at : at + size + 1] for at in range(0, len(whole) - 1, size)]
+        rows += cut
+        written = sum(len(text.encode("utf-8", "surrogatepass")) for text, _ in pieces[first : last + 1])
+        sizes += shares_of(written, [len(row) - 1 for row in cut])
+    stored = stored_ids(np.concatenate(rows) if rows else flat[:0], len(tokenizer))
+    text = Ragged(stored, np.array([len(row) for row in rows], dtype=np.int64))
+    return Encoded(Columns({"text": text, "bytes": Ragged.of([[count] for count in sizes])}))
+
+
+def documents(pieces: Sequence[Text]) -> Iterator[tuple[int, int]]:
+    """The first and the last piece of each document."""
+    starts = [number for number, (_, starts) in enumerate(pieces) if starts or number == 0]
+    for first, following in zip(starts, [*starts[1:], len(pieces)], strict=True):
+        yield first, following - 1
+
+
+def shares_of(total: int, weights: Sequence[int]) -> list[int]:
+    """A whole number shared out by weights: the shares add up to it."""
+    upto = np.rint(total * np.cumsum(weights) / max(1, sum(weights))).astype(np.int64)
+    return np.diff(upto, prepend=0).tolist()

@@ -1,0 +1,116 @@
+"""Scores of classes: accuracy, macro F1 and Matthews' correlation, and the confusion matrix.
+
+An example's last element is its true label; a prediction is a label. Labels are strings or whole numbers.
+`class_metrics(labels)` knows all classes; without labels the classes are those of the examples, and a prediction of
+another class is wrong without being a class of its own.
+
+Macro F1 and Matthews' correlation do not need the whole confusion matrix: it is enough to count how often each class
+was right, predicted and true (3 columns per class). So the counts of many examples fit in memory even with a thousand
+classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassformer.evaluate.metric import Counts, Metric, Scale, check_alike, percent_of
+
+Label = Hashable
+
+PERCENT = Scale(excellent=99.0, gain=0.5, noise=50.0)  # a share of N examples has an error of at most 50 / root of N
+CORRELATION = Scale(low=-1.0, high=1.0, excellent=0.98, gain=0.01, noise=1.0)
+
+
+def class_metrics(labels: Sequence[Label] | None = None) -> tuple[Metric, ...]:
+    """Accuracy, macro F1 and Matthews' correlation; `labels` are all classes."""
+    table = partial(class_table, labels=None if labels is None else tuple(labels))
+    return (
+        Metric("accuracy", "accuracy", percent_of, right_counts, unit="%", judges_one=True, scale=PERCENT),
+        Metric("f1", "macro F1", macro_f1, table, unit="%", scale=PERCENT),
+        Metric("matthews", "Matthews correlation", matthews, table, digits=3, scale=CORRELATION),
+    )
+
+
+def true_labels(examples: Sequence[Sequence[Any]]) -> list[Label]:
+    """The last element of each example."""
+    return [example[-1] for example in examples]
+
+
+def right_counts(predictions: Sequence[Label], examples: Sequence[Any]) -> Counts:
+    """[1 if right, 1]"""
+    pairs = zip(predictions, true_labels(examples), strict=True)
+    return np.array([[float(found == true), 1.0] for found, true in pairs])
+
+
+def class_table(
+    predictions: Sequence[Label], examples: Sequence[Any], *, labels: Sequence[Label] | None = None
+) -> Counts:
+    """(N, 3 K + 1) Three one-hot rows over the classes (right, predicted, true) of each example, and a 1."""
+    true = true_labels(examples)
+    known = places_of(in_order(true) if labels is None else labels)
+    count, table = len(known), np.zeros((len(true), 3 * len(known) + 1))
+    table[:, -1] = 1
+    for row, found, label in zip(table, predictions, true, strict=True):
+        if found == label and label in known:
+            row[known[label]] = 1
+        if found in known:
+            row[count + known[found]] = 1
+        if label in known:
+            row[2 * count + known[label]] = 1
+    return table
+
+
+def in_order(labels: Iterable[Label]) -> list[Label]:
+    """Each class once, sorted; numbers before texts."""
+    return sorted(set(labels), key=lambda label: (isinstance(label, str), label))
+
+
+def places_of(labels: Iterable[Label]) -> dict[Label, int]:
+    return {label: place for place, label in enumerate(dict.fromkeys(labels))}
+
+
+def macro_f1(summed: Counts) -> NDArray[np.float64]:
+    """The mean over the classes of F1 = 2 right / (predicted + true), in percent; a class that never occurs is 0."""
+    right, predicted, true = by_class(summed)
+    f1: NDArray[np.float64] = 200 * right / np.maximum(predicted + true, 1)
+    return f1.mean(axis=1)
+
+
+def matthews(summed: Counts) -> NDArray[np.float64]:
+    """Matthews' correlation for any number of classes (Gorodkin 2004): 1 is perfect, 0 is chance.
+
+    (right n - sum_k p_k t_k) / sqrt((n^2 - sum_k p_k^2) (n^2 - sum_k t_k^2)); 0 where either side is constant.
+    """
+    (right, predicted, true), total = by_class(summed), summed[:, -1]
+    covariance = right.sum(axis=1) * total - (predicted * true).sum(axis=1)
+    spread = (total**2 - (predicted**2).sum(axis=1)) * (total**2 - (true**2).sum(axis=1))
+    return np.where(spread > 0, covariance / np.sqrt(np.where(spread > 0, spread, 1)), 0.0)
+
+
+def by_class(summed: Counts) -> tuple[Counts, Counts, Counts]:
+    """(trials, 3 K + 1) -> three times (trials, K): right, predicted, true."""
+    count = (summed.shape[1] - 1) // 3
+    return summed[:, :count], summed[:, count : 2 * count], summed[:, 2 * count : 3 * count]
+
+
+def confusion(
+    predictions: Sequence[Label], examples: Sequence[Any], labels: Sequence[Label] | None = None
+) -> tuple[list[Label], NDArray[np.int64]]:
+    """The classes, and how often each true class (row) was predicted as each class (column).
+
+    Classes that are not among the `labels` come after them.
+    """
+    check_alike(predictions, examples)
+    true = true_labels(examples)
+    known = places_of([*(labels or ()), *in_order([*true, *predictions])])
+    table = np.zeros((len(known), len(known)), dtype=np.int64)
+    np.add.at(table, ([known[label] for label in true], [known[found] for found in predictions]), 1)
+    return list(known), table
+
+
+ACCURACY, MACRO_F1, MATTHEWS = class_metrics()

@@ -1,0 +1,23 @@
+// Tables of a task's own, a section each. A shaded one counts: each cell by its share of its row.
+
+const tableSections = (data) => (data.tables || []).map((table) =>
+  [table.key, isolated(table.title), () => table.rows.length, (_, section) => drawTable(table, section)]);
+
+function drawTable({ note, head, rows, shaded }, section) {
+  if (note) section.append(el("p", { class: "note" }, words(note)));
+  const titles = el("tr", {}, head.map((name, i) => el("th", { scope: "col", class: shaded && i ? "num" : "" }, words(name))));
+  section.append(el("div", { class: "scroll" }, el("table", { class: shaded ? "counts matrix" : "samples" },
+    el("thead", {}, titles), el("tbody", {}, rows.map((row) => tableRow(row, head, shaded))))));
+  return true;
+}
+
+function tableRow(row, head, shaded) {
+  const total = shaded ? row.slice(1).reduce((sum, value) => sum + value, 0) : 0;
+  return el("tr", {}, row.map((value, i) => {
+    if (shaded && !i) return el("th", { scope: "row" }, words(value));
+    const text = isNumber(value) ? (Number.isInteger(value) ? whole(value) : short(value)) : words(value);
+    if (!shaded) return el("td", { "data-name": head[i] }, text);
+    const share = total ? value / total : 0;
+    return el("td", { class: "num", style: `--share:${(100 * share).toFixed(1)}%`, title: percent(share) + " of the row" }, text);
+  }));
+}

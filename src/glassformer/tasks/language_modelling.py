@@ -1,0 +1,182 @@
+"""Language modelling: predict each next token of a text. GPT and Llama-type models, with or without experts.
+
+Texts of any length are cut into windows of data.max_tokens tokens. Each token of a window is predicted from those
+before it in the window. Shapes: B windows, T tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+from torch import Tensor
+
+from glassformer.data.columns import Columns, Encoded, Pool
+from glassformer.data.settings import TextDataSettings
+from glassformer.data.sources.texts import read_held_texts, read_text_examples
+from glassformer.data.windows import Text, WindowBatch, Windows, encode_windows
+from glassformer.evaluate.metric import Counts, Metric
+from glassformer.evaluate.perplexity import BITS_PER_BYTE, PERPLEXITY
+from glassformer.models.gpt import GptConfig
+from glassformer.models.llama import LlamaConfig
+from glassformer.models.registry import build, sizes
+from glassformer.store.bundle import Bundle, SpecialIds
+from glassformer.tasks.generation import LanguageModel
+from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.objective import token_losses
+from glassformer.training.recipe import Recipe
+from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Task, Tokenizers
+
+LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "tiny", "nano")}
+
+
+def loss_and_bytes(losses: Counts, windows: Any) -> Counts:
+    """(N, 3): summed loss, tokens, and bytes of the text."""
+    return np.column_stack([losses, windows.columns["bytes"].flat])
+
+
+class LanguageModelRecipe(Recipe):
+    """All settings of the training of a language model."""
+
+    task: Literal["generate"] = Field("generate", description="What is learned, named by the verb that uses it.")
+    data: TextDataSettings = Field(default_factory=TextDataSettings)
+    model: Annotated[GptConfig | LlamaConfig, Field(discriminator="kind")]
+
+    metrics = (PERPLEXITY, replace(BITS_PER_BYTE, counts=loss_and_bytes))
+    usual_model = MappingProxyType({"kind": "gpt", "size": "tiny", "vocabulary": 1})  # the tokenizer decides the last
+
+
+class LanguageModelling(Task):
+    """Learns to predict the next token of a text."""
+
+    name = "generate"
+    title = "A Transformer that learns to write"
+    unit, units = "window", "windows"
+    recipe = LanguageModelRecipe
+    metrics = LanguageModelRecipe.metrics
+    kinds = ("gpt", "llama")
+    rules = BudgetRules(batch_tokens=(1024, 8192), weights_per_token=20, tokens_per_weight=1.0)
+    decided_names = ("model.vocabulary",)
+    held_units = "windows"
+
+    def read(self, recipe: LanguageModelRecipe, listener: Listener) -> Material:
+        found = read_text_examples(recipe.data, seed=recipe.train.seed, listener=listener)
+        valid = [(piece.text, piece.starts) for piece in found.valid]
+
+        def train() -> Iterator[Text]:
+            return ((piece.text, piece.starts) for piece in found.train())
+
+        return Material(train, found.count, valid, found.fingerprints, facts=found.facts)
+
+    def read_held(self, files: Sequence[str], recipe: LanguageModelRecipe, listener: Listener) -> list[Text]:
+        held, _ = read_held_texts(files, recipe.data.columns, listener)
+        return [(piece.text, piece.starts) for piece in held or ()]
+
+    def make_tokenizers(
+        self, recipe: LanguageModelRecipe, material: Material, listener: Listener
+    ) -> dict[str, Tokenizer]:
+        text = recipe.text
+        return {
+            TOKENIZER: train_tokenizer(
+                text.kind,
+                (piece for piece, _ in material.train()),
+                vocab_size=text.vocab_size,
+                lowercase=text.lowercase,
+                normalization=text.normalization,
+                progress=listener.on_count,
+            )
+        }
+
+    def fitted(self, recipe: LanguageModelRecipe, tokenizers: Tokenizers) -> LanguageModelRecipe:
+        vocabulary = max(len(tokenizers[TOKENIZER]), recipe.model.vocabulary if recipe.text.kind == "imported" else 1)
+        longest = max(recipe.model.max_length, recipe.data.max_tokens)
+        return recipe.decided({"model": recipe.model.decided({"vocabulary": vocabulary, "max_length": longest})})
+
+    def encode(self, setup: Setup, examples: Sequence[Text]) -> Encoded:
+        return encode_windows(
+            examples, setup.tokenizer, size=setup.recipe.data.max_tokens, begin=start_mark(setup.tokenizer)
+        )
+
+    def pool(self, setup: Setup, columns: Columns) -> Pool:
+        return Windows(columns, setup.tokenizer.pad_id or 0)
+
+    def build(self, setup: Setup) -> Any:
+        return build(setup.recipe.model.kind, setup.recipe.model.model_dump())
+
+    def ladder(self, recipe: LanguageModelRecipe) -> list[dict[str, Any]]:
+        kind, longest = recipe.model.kind, recipe.data.max_tokens
+        known = sizes(kind)
+        return [{"size": name, **known[name], "max_length": longest} for name in LADDERS[kind]]
+
+    def model_for(self, config: Any) -> Any:
+        return build(config.kind, {**config.model_dump(), "vocabulary": 1})
+
+    def loss(self, setup: Setup, model: Any, batch: WindowBatch) -> tuple[Tensor, int]:
+        """Cross-entropy of each next token; for a model with experts, also a penalty for uneven use of them."""
+        hidden, balance = hidden_and_balance(model, batch)
+        real = batch.target_mask
+        smoothing = setup.recipe.train.label_smoothing
+        summed = model.head.loss(hidden[real], batch.target_out[real], label_smoothing=smoothing)
+        if balance is not None:
+            summed = summed + setup.recipe.model.balance * balance * batch.weight
+        return summed, batch.weight
+
+    def losses(self, setup: Setup, model: Any, batch: WindowBatch) -> list[tuple[float, float]]:
+        return token_losses(model, batch, vocabulary=setup.recipe.model.vocabulary)
+
+    def user(self, setup: Setup, model: Any, *, origin: str = "") -> LanguageModel:
+        tokenizer = setup.tokenizer
+        marks = SpecialIds(bos=start_mark(tokenizer), eos=tokenizer.eos_id, pad=tokenizer.pad_id)
+        found = LanguageModel(Bundle(setup.recipe.model.kind, model, tokenizer, marks))
+        found.origin = origin
+        return found
+
+    def groups(self, user: LanguageModel, examples: Sequence[Text]) -> list[list[int]]:  # noqa: ARG002
+        return []  # all of its metrics come from the losses
+
+    def watched(self, examples: Sequence[Text], count: int) -> list[int]:  # noqa: ARG002
+        return []
+
+    def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Text]) -> tuple[Metric, ...]:  # noqa: ARG002
+        """With different vocabularies a token is not the same amount of text: only bits per byte can be compared."""
+        vocabularies = {setup.tokenizer.fingerprint() for setup in setups.values()}
+        return self.metrics if len(vocabularies) == 1 else (self.metrics[1],)
+
+    def paired_counts(self, counts: Sequence[Counts], pools: Sequence[Pool | None]) -> list[Counts]:
+        """Other vocabularies and window sizes cut the text at other places: their counts are moved to common ones."""
+        ends: list[Counts] = [
+            np.cumsum(pool.columns["bytes"].flat, dtype=np.float64) for pool in pools if pool is not None
+        ]
+        if all(np.array_equal(own, ends[0]) for own in ends):
+            return list(counts)
+        blocks = np.linspace(0, ends[0][-1], min(map(len, ends)) + 1)
+        return [counts_between(blocks, own, upto) for own, upto in zip(counts, ends, strict=True)]
+
+    def in_words(self, setup: Setup, batch: WindowBatch) -> list[dict[str, str]]:
+        rows = zip(batch.target_out.tolist(), batch.lengths.tolist(), strict=True)
+        return [{"text": setup.tokenizer.decode(row[:length])} for row, length in rows]
+
+
+def counts_between(blocks: Counts, counts: Counts, ends: Counts) -> Counts:
+    """(blocks - 1, C): counts of windows that end at these bytes, shared out to blocks of bytes. The sum stays."""
+    totals = np.cumsum(counts, axis=0)
+    upto = [np.interp(blocks, [0, *ends], [0, *column]) for column in totals.T]
+    return np.diff(np.stack(upto, axis=1), axis=0)
+
+
+def hidden_and_balance(model: Any, batch: WindowBatch) -> tuple[Tensor, Tensor | None]:
+    if getattr(model.config, "experts", None):
+        found: tuple[Tensor, Tensor | None] = model.hidden_and_balance(batch)
+        return found
+    return model.hidden(batch), None
+
+
+def start_mark(tokenizer: Tokenizer) -> int:
+    """The token that a text begins from."""
+    marks = (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id)
+    return next((mark for mark in marks if mark is not None), 0)

@@ -1,0 +1,24 @@
+"""Every task that can be trained, by the verb that uses its result. A task's file is imported when it is needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from glassformer.errors import SettingsError
+from glassformer.training.task import Task
+
+TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
+    "translate": ("glassformer.tasks.translation.task", "Translation"),
+    "generate": ("glassformer.tasks.language_modelling", "LanguageModelling"),
+    "classify": ("glassformer.tasks.sentence_classes", "SentenceClasses"),
+}
+DEFAULT = "translate"
+
+
+def task_named(name: str) -> Task:
+    """The task of that name; the error for an unknown name lists all tasks."""
+    if name not in TASKS:
+        raise SettingsError(f"{name!r} is not a task. Tasks that can be trained: {', '.join(TASKS)}.")
+    file, class_name = TASKS[name]
+    found: Task = getattr(import_module(file), class_name)()
+    return found

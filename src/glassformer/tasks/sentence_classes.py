@@ -1,0 +1,215 @@
+"""Sentence classes: the label of a text or of a pair of texts. BERT-type models.
+
+The columns of the data decide what is learned: text,label or text,text,label. Shapes: B texts, K classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor
+
+from glassformer.data.columns import Columns, Encoded, Pool, Ragged
+from glassformer.data.labelled_batches import LabelledBatch, LabelledTexts
+from glassformer.data.settings import LabelledDataSettings
+from glassformer.data.sources.labelled import read_held_labelled, read_labelled_examples
+from glassformer.errors import DataError
+from glassformer.evaluate.classes import class_metrics, confusion
+from glassformer.evaluate.metric import Metric
+from glassformer.explain.report import ShownTable
+from glassformer.models.bert import BertConfig
+from glassformer.models.registry import build, sizes
+from glassformer.models.roformer import RoFormerConfig
+from glassformer.store.bundle import Bundle, SpecialIds
+from glassformer.tasks.embedding import TextEncoder, frame_for
+from glassformer.tasks.evaluating import Evaluation
+from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text.framing import framed
+from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.recipe import Recipe
+from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
+
+MOST_CLASSES, MOST_WRONG, MOST_TEXT = 20, 12, 400  # of what a report shows
+LADDERS = {"bert": ("mini", "tiny"), "roformer": ("small", "tiny")}
+Example = tuple[tuple[str, ...], str]  # one or two texts, and the label
+
+
+class ClassRecipe(Recipe):
+    """All settings of the training of a classifier."""
+
+    task: Literal["classify"] = Field("classify", description="What is learned, named by the verb that uses it.")
+    labels: tuple[str, ...] = Field((), description="Names of the classes. Default: the labels of the data.")
+    data: LabelledDataSettings = Field(default_factory=LabelledDataSettings)
+    model: Annotated[BertConfig | RoFormerConfig, Field(discriminator="kind")]
+
+    metrics = class_metrics()
+    usual_model = MappingProxyType({"kind": "bert"})
+
+
+class SentenceClasses(Task):
+    """Learns to predict the label of a text."""
+
+    name = "classify"
+    title = "A Transformer that learns to classify texts"
+    unit, units = "example", "examples"
+    recipe = ClassRecipe
+    metrics = ClassRecipe.metrics
+    kinds = ("bert", "roformer")
+    rules = BudgetRules(rate=1e-3, train={"optimiser": "adamw"}, batch_tokens=(512, 2048), weights_per_token=20)
+    decided_names = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
+
+    def read(self, recipe: ClassRecipe, listener: Listener) -> Material:
+        found = read_labelled_examples(recipe.data, seed=recipe.train.seed, listener=listener)
+        return Material(found.train, found.count, found.valid, found.fingerprints, facts=found.facts)
+
+    def read_held(self, files: Sequence[str], recipe: ClassRecipe, listener: Listener) -> list[Example]:
+        found = read_held_labelled(files, recipe.data.columns, listener)
+        if found is None:
+            raise DataError("Got no file; give files with texts and labels, such as test.tsv.")
+        return [(one.texts, one.label) for one in found[0]]
+
+    def decided(self, recipe: ClassRecipe, material: Material) -> ClassRecipe:
+        labels = recipe.labels or tuple(material.facts["labels"])
+        if unknown := [label for label in material.facts["labels"] if label not in labels]:
+            raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(labels)}.")
+        model = recipe.model.decided({"head": "sentence", "classes": len(labels), "pooler": True})
+        return recipe.decided({"labels": labels, "model": model})
+
+    def metrics_for(self, recipe: ClassRecipe) -> tuple[Metric, ...]:
+        return class_metrics(recipe.labels or None)
+
+    def make_tokenizers(self, recipe: ClassRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
+        text = recipe.text
+        return {
+            TOKENIZER: train_tokenizer(
+                text.kind,
+                (one for texts, _ in material.train() for one in texts),
+                vocab_size=text.vocab_size,
+                lowercase=text.lowercase,
+                normalization=text.normalization,
+                progress=listener.on_count,
+            )
+        }
+
+    def fitted(self, recipe: ClassRecipe, tokenizers: Tokenizers) -> ClassRecipe:
+        if recipe.text.kind == "imported":  # some of these have more rows than tokens
+            return recipe
+        return recipe.decided({"model": recipe.model.decided({"vocabulary": len(tokenizers[TOKENIZER])})})
+
+    def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
+        """Texts with their special tokens. Texts that are too long are shortened; of two texts, the longer one."""
+        frame = frame_for(setup.tokenizer, marks_of(setup))
+        number = {label: i for i, label in enumerate(setup.recipe.labels)}
+        longest = min(setup.recipe.data.max_tokens, setup.recipe.model.max_length)
+        rows = [framed(frame, setup.tokenizer.encode_batch(list(texts)), most=longest) for texts, _ in examples]
+        labels = [[number[label]] for _, label in examples]
+        text, first = Ragged.of([ids for ids, _, _ in rows]), Ragged.of([[first] for _, first, _ in rows])
+        columns = Columns({"text": text, "first": first, "label": Ragged.of(labels)})
+        return Encoded(columns, cut=sum(cut for _, _, cut in rows))
+
+    def pool(self, setup: Setup, columns: Columns) -> Pool:
+        return LabelledTexts(columns, setup.tokenizer.pad_id or 0)
+
+    def build(self, setup: Setup) -> Any:
+        return build(setup.recipe.model.kind, setup.recipe.model.model_dump())
+
+    def ladder(self, recipe: ClassRecipe) -> list[dict[str, Any]]:
+        known = sizes(recipe.model.kind)
+        return [{"size": name, **known[name]} for name in LADDERS[recipe.model.kind]]
+
+    def model_for(self, config: Any) -> Any:
+        return build(config.kind, {**config.model_dump(), "vocabulary": 1})
+
+    def output_width(self, setup: Setup) -> int:  # noqa: ARG002
+        return 0  # one prediction per text costs little compared with its tokens
+
+    def loss(self, setup: Setup, model: Any, batch: LabelledBatch) -> tuple[Tensor, int]:
+        smoothing = setup.recipe.train.label_smoothing
+        logits = model(batch).float()  # (B, K)
+        return F.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=smoothing), batch.weight
+
+    def losses(self, setup: Setup, model: Any, batch: LabelledBatch) -> list[tuple[float, float]]:  # noqa: ARG002
+        found = F.cross_entropy(model(batch).float(), batch.labels, reduction="none")
+        return [(loss, 1.0) for loss in found.tolist()]
+
+    def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
+        extras = {"labels": list(setup.recipe.labels), "max_length": setup.recipe.data.max_tokens}
+        found = TextEncoder(Bundle(setup.recipe.model.kind, model, setup.tokenizer, marks_of(setup), extras))
+        found.origin = origin
+        return found
+
+    def predict(self, user: TextEncoder, examples: Sequence[Example]) -> list[str]:
+        return [guesses[0].label for guesses in user.classify([texts for texts, _ in examples], top=1)]
+
+    def question(self, example: Example) -> tuple[str, tuple[str, ...]]:
+        return " / ".join(example[0]), (example[1],)
+
+    def report_parts(self, user: TextEncoder, found: Evaluation, prepared: Any) -> ReportParts:  # noqa: ARG002
+        """The confusion matrix, and the wrong predictions with the highest loss."""
+        return ReportParts({"tables": [confusion_table(found, prepared.recipe.labels), *wrong_table(found)]})
+
+    def check_held(self, setup: Setup, examples: Sequence[Example]) -> None:
+        """Refuses labels that the model has no class for."""
+        known = setup.recipe.labels
+        if unknown := [label for _, label in examples if label not in known]:
+            raise DataError(
+                f"{len(unknown):,} held-out examples have labels that the model does not know, first {unknown[0]!r}. "
+                f"It knows {', '.join(map(repr, known))}. Remove these examples, or train with such labels."
+            )
+
+    def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Example]) -> tuple[Metric, ...]:
+        """Runs with other classes answer another question."""
+        (first, one), *others = setups.items()
+        for name, setup in others:
+            if set(setup.recipe.labels) != set(one.recipe.labels):
+                raise DataError(f"{first} and {name} have different classes: they cannot be compared.")
+        return super().compared_by(setups, examples)
+
+    def in_words(self, setup: Setup, batch: LabelledBatch) -> list[dict[str, str]]:
+        rows = zip(batch.ids.tolist(), batch.lengths.tolist(), batch.labels.tolist(), strict=True)
+        labels = setup.recipe.labels
+        return [{"text": setup.tokenizer.decode(ids[:length]), "label": labels[label]} for ids, length, label in rows]
+
+    def texts(self, examples: Sequence[Example]) -> dict[str, Sequence[str]]:
+        return {TOKENIZER: [text for texts, _ in examples for text in texts]}
+
+
+def confusion_table(found: Evaluation, labels: Sequence[str]) -> ShownTable:
+    """True classes down, predicted ones across; of many classes those that occur most."""
+    names, table = confusion(found.predictions, found.examples, labels)
+    often = sorted(np.argsort(-table.sum(axis=1), kind="stable")[:MOST_CLASSES].tolist())
+    rows: tuple[tuple[str | int, ...], ...] = tuple((names[i], *(int(table[i, j]) for j in often)) for i in often)
+    cut = f" The {MOST_CLASSES} most frequent of {len(names)} classes." if len(often) < len(names) else ""
+    note = f"Rows: the true class. Columns: the predicted class. Shaded by the share of the row.{cut}"
+    return ShownTable(
+        "confusion", "Which classes are confused", note, ("", *(str(names[j]) for j in often)), rows, True
+    )
+
+
+def wrong_table(found: Evaluation) -> list[ShownTable]:
+    """Wrong predictions, those with the least probability for the true class first."""
+    if found.losses is None or len(found.losses) != len(found.examples):
+        return []
+    rows = zip(found.losses[:, 0].tolist(), found.examples, found.predictions, strict=True)
+    wrong = sorted((row for row in rows if row[1][1] != row[2]), key=lambda row: -row[0])[:MOST_WRONG]
+    cells = tuple(
+        (label, predicted, f"{math.exp(-loss):.3f}", " / ".join(texts)[:MOST_TEXT])
+        for loss, (texts, label), predicted in wrong
+    )
+    note = "Wrong predictions; those that gave the true class the least probability come first."
+    head = ("True class", "Predicted", "Probability of the true class", "Text")
+    return [ShownTable("wrong", "The clearest mistakes", note, head, cells)] if cells else []
+
+
+def marks_of(setup: Setup) -> SpecialIds:
+    """Special ids. A vocabulary trained here puts its begin and end marks around a text."""
+    tokenizer = setup.tokenizer
+    return SpecialIds(
+        bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id, cls=tokenizer.bos_id, sep=tokenizer.eos_id
+    )

@@ -1,0 +1,53 @@
+"""Opens the folder that training starts from (`--from`): a run of the same task, or any model whose body fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from glassformer.config import Settings
+from glassformer.errors import SettingsError
+from glassformer.store.bundle import Bundle
+from glassformer.store.run import SHARED_TOKENIZER, TARGET_TOKENIZER, RunFolder
+from glassformer.store.weights import weights_of
+from glassformer.tasks.folders import describe_missing
+from glassformer.tasks.loading import load_bundle
+from glassformer.text.settings import TextSettings
+from glassformer.training.fine_tune import Start
+from glassformer.training.reading import is_of, read_recipe, read_tokenizers
+from glassformer.training.task import Task, Tokenizers
+
+
+def open_start(task: Task, folder: str) -> Start:
+    """Reads the model that training starts from."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise SettingsError(f"--from: {describe_missing(path)}")
+    run = RunFolder(path)
+    if is_of(task, run):
+        recipe = read_recipe(task, run)
+        weights, _ = run.weights()
+        return Start(path, recipe.text, recipe.model, read_tokenizers(run), weights, recipe)
+    return start_of_bundle(task, path, load_bundle(path))
+
+
+def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
+    """An imported model, or a run of another task."""
+    if bundle.kind not in task.kinds:
+        raise SettingsError(
+            f"--from {path}: it is a {bundle.kind} model; {task.name} trains {' and '.join(task.kinds)} models."
+        )
+    recipe = task.recipe_of(bundle)
+    weights, tokenizers = weights_of(bundle.model), tokenizers_of(bundle)
+    if recipe is not None:
+        return Start(path, recipe.text, recipe.model, tokenizers, weights, recipe)
+    config = cast(Settings, bundle.model.config)
+    return Start(path, TextSettings(kind="imported"), config, tokenizers, weights)
+
+
+def tokenizers_of(bundle: Bundle) -> Tokenizers:
+    if bundle.tokenizer is None:
+        raise SettingsError("The model to start from has no tokenizer. Put its tokenizer.json into its folder.")
+    if bundle.target is None:
+        return {SHARED_TOKENIZER: bundle.tokenizer}
+    return {f"source.{SHARED_TOKENIZER}": bundle.tokenizer, TARGET_TOKENIZER: bundle.target}

@@ -1,0 +1,88 @@
+"""A translator as a bundle, the form that all kinds of models share, and the parts of a translator from a bundle.
+
+The bundles of others are MarianMT's, as OPUS-MT has them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from glassformer.config import validate
+from glassformer.errors import ImportingError, ModelError
+from glassformer.models.registry import VOCABULARIES, values_of
+from glassformer.models.transformer import Transformer
+from glassformer.store.bundle import Bundle, SpecialIds
+from glassformer.tasks.model import METHODS
+from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.text import Tokenizer
+from glassformer.text.framing import Frame, with_frame
+from glassformer.text.masks import mask_ids
+
+if TYPE_CHECKING:  # Translator uses this file
+    from glassformer.tasks.translation.translator import Translator
+
+DECODING = ("beam", "alpha", "no_repeat")  # settings that folders of others have too, with the same meaning
+
+
+def parts_of(bundle: Bundle) -> tuple[Transformer, Tokenizer, Tokenizer, TranslationRecipe]:
+    """What a `Translator` of this bundle is made of; the recipe says how it begins, ends and searches."""
+    if bundle.kind != "transformer":
+        raise ModelError(f"A {bundle.kind} model cannot translate. Models that can: {METHODS['translate']}.")
+    source = bundle.tokenizer
+    if source is None:
+        raise ImportingError(
+            "The folder has no tokenizer files, and a translator needs them: source.spm, target.spm and vocab.json, or "
+            "tokenizer.json."
+        )
+    target = bundle.target or source
+    model = cast(Transformer, bundle.model)
+    refuse_small(model, source, target)
+    return model, source, target, recipe_of(bundle, target)
+
+
+def refuse_small(model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
+    sizes = values_of(model)
+    for name, tokenizer in zip(VOCABULARIES, (source, target), strict=True):
+        if len(tokenizer) > sizes[name]:
+            raise ImportingError(
+                f"The tokenizer has {len(tokenizer):,} tokens, the model vectors for {sizes[name]:,}: they do not "
+                "belong together. Fetch the folder again."
+            )
+
+
+def recipe_of(bundle: Bundle, target: Tokenizer) -> TranslationRecipe:
+    model = cast(Transformer, bundle.model)
+    extras, start = bundle.extras, bundle.marks.start
+    text: dict[str, Any] = {"kind": "imported", "vocab_size": len(target), "shared": model.config.tied == "all"}
+    text["never"] = [target.token(number) for number in extras.get("never", []) if number < len(target)]
+    if start is not None:
+        text["start"] = target.token(start)
+    decode = {name: extras[name] for name in DECODING if name in extras} | {"refill": True}  # as `transformers` does
+    languages = extras.get("languages", [])
+    tree = {
+        "text": text,
+        "model": model.config.model_dump(exclude_none=True),
+        "decode": decode,
+        "data": {"languages": languages} if len(languages) == 2 else {},
+    }
+    return validate(TranslationRecipe, tree, origin="generation_config.json")
+
+
+def bundle_of(translator: Translator) -> Bundle:
+    """Its tokenizers put an end mark after every sentence, as the models of others have it."""
+    source, target, marks = translator.source, translator.target, translator.target_marks
+    end = translator.source_marks.eos
+    framed = with_frame(source, Frame((), (end,), (end,)))
+    recipe = translator.recipe
+    never = [number for number in map(target.id, recipe.text.never) if number is not None]
+    never += mask_ids(target)  # other programs know no masks
+    extras: dict[str, Any] = {name: getattr(recipe.decode, name) for name in DECODING}
+    extras |= {"never": never} if never else {}
+    return Bundle(
+        translator.kind_name,
+        translator.model,
+        framed,
+        marks=SpecialIds(bos=marks.bos, eos=marks.eos, pad=marks.pad, unk=target.unk_id, start=marks.bos),
+        extras=extras | ({"languages": list(recipe.data.languages)} if recipe.data.languages else {}),
+        target=None if target is source else with_frame(target, Frame((), (marks.eos,), (marks.eos,))),
+    )

@@ -1,0 +1,73 @@
+"""`explain` for translators: one text through all taps, and the tree of its beam search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from glassformer.config import check_arguments
+from glassformer.data.batches import EncodedPairs, Ragged
+from glassformer.decode import search
+from glassformer.decode.settings import GenerationSettings
+from glassformer.decode.tree import Tree
+from glassformer.errors import DataError
+from glassformer.explain.beam_tree import BeamTree, beginnings_of
+from glassformer.explain.explanation import Explanation
+from glassformer.explain.recording import names_of, record_writing, tokens_of
+from glassformer.tasks.translation.constraints import Request, Sentences
+from glassformer.tasks.translation.translator import Translator
+
+TREE_BEAM = 5  # instead of 1: a greedy search has no branches
+
+
+def explain(translator: Translator, text: str, *, beam: int | None, top: int) -> Explanation:
+    """A text and its translation in one pass."""
+    check_arguments(GenerationSettings, {"top": top})
+    row = row_of(translator, text)
+    best = translator.search_ids([row], beam=beam)[0][0]
+    marks = translator.source_marks, translator.target_marks
+    written = [*best.ids, *([marks[1].eos] if best.finished else [])]
+    pair = EncodedPairs(Ragged.of([row]), Ragged.of([written[:-1]]), *marks)
+    return record_writing(
+        translator.model,
+        pair.batch(np.array([0])).to(translator.device),
+        kind=translator.kind_name,
+        text=text,
+        answer=translator.target.decode(best.ids),
+        source=tokens_of("source", [*row, marks[0].eos], names_of(translator.source)),
+        start=marks[1].bos,
+        written=written,
+        name=names_of(translator.target),
+        top=top,
+    )
+
+
+def row_of(translator: Translator, text: str) -> list[int]:
+    row = translator.source.encode(text.strip())
+    if not row:
+        raise DataError("Nothing to explain: the text is blank.")
+    return row
+
+
+def beam_tree(translator: Translator, text: str, *, beam: int | None) -> BeamTree:
+    """Every beginning that the search for this text's translation followed. A beam of 1 becomes `TREE_BEAM`."""
+    asked = Request(translator.recipe.decode, beam=beam)
+    request = asked if asked.width > 1 else replace(asked, beam=TREE_BEAM)
+    tree, target = Tree(), translator.target
+    task = replace(translator.task(Sentences.of_ids([row_of(translator, text)]), request), watcher=tree)
+    best, nodes, eos = search(task)[0][0], tree.nodes.get(0, [])[1:], task.eos
+    return BeamTree(
+        text=text,
+        translation=target.decode(best.ids),
+        beam=request.width,
+        widened=asked.width == 1,
+        beginnings=beginnings_of(
+            nodes,
+            target.pieces_of([node.token for node in nodes]),
+            [math.exp(node.log_prob) for node in nodes],
+            eos=eos,
+            best=(*best.ids, *((eos,) if best.finished else ())),
+        ),
+    )

@@ -1,0 +1,54 @@
+"""The end of a run: the best weights become its final weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from torch import Tensor, nn
+
+from glassformer.errors import RunError, SettingsError
+from glassformer.store import files
+from glassformer.store.checkpoints import Checkpoint
+from glassformer.store.run import RunFolder
+from glassformer.store.weights import load_weights
+from glassformer.training.job import Progress
+from glassformer.training.watching import TrainingWatcher
+
+FirstWeights = Callable[[], Mapping[str, Tensor]]  # those that a fine-tuning started from
+
+
+def finish(
+    run: RunFolder, model: nn.Module, progress: Progress, watcher: TrainingWatcher, first: FirstWeights | None = None
+) -> None:
+    """Writes the best weights as the run's final ones, and loads them into the model."""
+    best = chosen_checkpoint(run, progress, watcher, first)
+    load_weights(model, best.weights, origin=f"checkpoint {best.step}")
+    ended = {"stopped": progress.stopped, "best_step": best.step, "steps": progress.step}
+    clocks = {"seconds": progress.seconds, "elapsed_seconds": progress.seconds + progress.validating}
+    clocks = {name: round(seconds, 1) for name, seconds in clocks.items()}
+    run.finish(best.weights, about={"training": {**ended, **clocks}})
+
+
+def chosen_checkpoint(
+    run: RunFolder, progress: Progress, watcher: TrainingWatcher, first: FirstWeights | None
+) -> Checkpoint:
+    """The best checkpoint; or the last one, with a message, if the best was damaged in the meantime.
+
+    Step 0 is the model that this run started from.
+    """
+    try:
+        if first and progress.best_score is not None and progress.best_step == 0:
+            return Checkpoint(0, first_weights(run, first), {}, {})
+        return run.checkpoints.read(progress.best_step or progress.step)
+    except (RunError, SettingsError) as error:
+        last = run.checkpoints.read(progress.step)
+        watcher.on_stage(f"The best weights cannot be used; using those of step {last.step:,} instead: {error}")
+        return last
+
+
+def first_weights(run: RunFolder, first: FirstWeights) -> Mapping[str, Tensor]:
+    """The weights that the run started from; an error if they are no longer the same."""
+    weights = first()
+    if files.sha256(files.pack_tensors(weights)) != run.about().get("start"):
+        raise RunError("The weights that the run started from have changed.")
+    return weights

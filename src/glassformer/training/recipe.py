@@ -1,0 +1,54 @@
+"""What every recipe has: the task, the data, the text, the model and the training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
+
+from glassformer.config import Settings, merge, validate
+from glassformer.evaluate.metric import Metric, check_best_by
+from glassformer.text.settings import TextSettings
+from glassformer.training.settings import TrainSettings
+
+
+class Recipe(Settings):
+    """Everything that decides a run. Each task has its own subclass, with its own data and models."""
+
+    task: str = Field(description="What the model learns, named after the command that uses it.")
+    out: str | None = Field(None, description="Folder of the run; the same as --out.")
+    data: Any
+    text: TextSettings = Field(default_factory=TextSettings)
+    model: Any
+    train: TrainSettings = Field(default_factory=TrainSettings)
+
+    metrics: ClassVar[tuple[Metric, ...]] = ()  # of the task; train.best_by names one of them
+    usual_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # settings of [model], where they are not given
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _fill_in_usual_model(cls, values: Any, validated: ModelWrapValidatorHandler[Self]) -> Self:
+        """The usual settings do not count as set, so a budget and a start model may choose others."""
+        given = values.get("model", {}) if isinstance(values, dict) else None
+        if not cls.usual_model or not isinstance(given, dict):
+            return validated(values)
+        recipe = validated({**values, "model": {**cls.usual_model, **given}})
+        recipe.model.__pydantic_fields_set__.intersection_update(given)
+        return recipe
+
+    @model_validator(mode="after")
+    def _known_best_by(self) -> Self:
+        check_best_by(self.train.best_by, self.metrics)
+        return self
+
+    def with_open(self, section: str, values: Mapping[str, Any]) -> Self:
+        """The recipe with `values` in a section; settings that the user has set do not change."""
+        old = getattr(self, section)
+        new = {name: value for name, value in values.items() if name not in old.model_fields_set}
+        return self.decided({section: old.decided(new)})
+
+    def as_begun(self, then: Self) -> Self:
+        """This recipe with unset values taken from `then`, so that what a budget chose stays the same."""
+        return validate(type(self), merge(then.model_dump(), self.model_dump(exclude_unset=True)))

@@ -1,0 +1,311 @@
+"""The interface between the training engine and what is learned.
+
+A task is a class of stateless functions: how its data is read, which ids are stored, how a batch, a loss, a prediction
+and a score are made. The engine (this package) does the rest, which is the same for every task: exact resume, several
+ranks, budgets, forecasts, divergence reports, averaging, validation and the choice of the weights. Reports and
+comparisons (`tasks/`) also work for every task.
+
+`tasks/sentence_classes.py` is a small task to read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from glassformer.data.columns import Columns, Encoded, Pool, Pools
+from glassformer.evaluate.metric import Counts, Metric
+from glassformer.text import Tokenizer
+from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.optimiser import inner_matrices
+from glassformer.training.recipe import Recipe
+
+Example = Any  # what a task reads: a pair of sentences, a text with its label, ...
+Tokenizers = Mapping[str, Tokenizer]  # by the name of their file in the run folder
+TOKENIZER = "tokenizer.json"  # where there is one
+
+
+class Listener(Protocol):
+    """Is notified of what is found while data is read."""
+
+    def on_stage(self, text: str) -> None: ...
+    def on_count(self, done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Material:
+    """The training examples of a run, as a stream that can be restarted, and its held-out examples."""
+
+    train: Callable[[], Iterator[Example]]
+    count: int  # examples that `train` gives
+    valid: Sequence[Example]
+    fingerprints: dict[str, str]  # "train" and "valid": sha256 of the examples; "files": of the raw files
+    test: Sequence[Example] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # the task's own, e.g. what the checks found
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a task's functions need besides data: the same on every rank, and when a run is loaded."""
+
+    recipe: Any  # of the task's own class
+    tokenizers: Tokenizers
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The only one, where a task has one."""
+        return self.tokenizers[TOKENIZER]
+
+
+@dataclass(frozen=True)
+class ReportParts:
+    """What a task adds to the report of a finished run."""
+
+    page: Mapping[str, Any] = field(default_factory=dict)  # fields of `explain.report.Report`
+    record: Mapping[str, Any] = field(default_factory=dict)  # fields of the last line of metrics.jsonl
+
+
+class Task:
+    """One task. Implement the functions that raise NotImplementedError; override the others if they do not fit."""
+
+    name: str  # the verb that uses the result: "translate", "classify", ...
+    title: str  # for reports: "A Transformer that learns to translate"
+    unit: str  # what an example is called, with its plural: "pair", "pairs"
+    units: str
+    recipe: type[Recipe]
+    kinds: tuple[str, ...]  # of models that it can train
+    metrics: tuple[Metric, ...] = ()  # besides the loss; the first one is the headline
+    rules: BudgetRules = BudgetRules()  # how a time budget is spent
+    # Settings of [train] for a model that starts from another task's body, where they are open.
+    fine_tuning: Mapping[str, Any] = MappingProxyType({"lr": 5e-5, "epochs": 3.0, "warmup": None})
+    is_oldest: bool = False  # runs that name no task are of this one
+    decided_names: tuple[str, ...] = ()  # settings that `decided` and `fitted` choose
+    predicted_by: str = ""  # how predictions at validations are made, in a word: "greedy"
+    held_units: str = "examples"  # what held-out examples are called in reports: "sentences"
+    predictions: str = "predictions"  # what is made of them: "translations"
+    reports_loss: bool = True  # the report has the loss beside the metrics
+    no_prediction: Any = ""  # for an example that nothing can be predicted for, such as an empty text
+
+    # Data, on rank 0, before step 1
+
+    def read(self, recipe: Any, listener: Listener) -> Material:
+        """The training and held-out examples; every unusable one is counted and reported."""
+        raise NotImplementedError
+
+    def changed_files(self, recipe: Any, begun: Mapping[str, str]) -> list[str]:  # noqa: ARG002
+        """Which files of a finished run have changed, in words; only what can be checked quickly."""
+        return []
+
+    def read_held(self, files: Sequence[str], recipe: Any, listener: Listener) -> Sequence[Example]:
+        """Examples of files to evaluate a trained model on."""
+        raise NotImplementedError
+
+    def decided(self, recipe: Any, material: Material) -> Any:  # noqa: ARG002
+        """The recipe with what only the data can decide, such as the names of the classes."""
+        return recipe
+
+    def make_tokenizers(self, recipe: Any, material: Material, listener: Listener) -> dict[str, Tokenizer]:
+        """Tokenizers trained on the material, by file name; {} if there is no text."""
+        raise NotImplementedError
+
+    def fitted(self, recipe: Any, tokenizers: Tokenizers) -> Any:  # noqa: ARG002
+        """The recipe with what depends on the tokenizers, such as the model's vocabulary."""
+        return recipe
+
+    # Ids and batches
+
+    def stream(self, setup: Setup, material: Material) -> Iterator[Example]:  # noqa: ARG002
+        """The training examples before encoding; override it to change them, for instance to augment them."""
+        return material.train()
+
+    def encoding(self, recipe: Any) -> str:
+        """All settings that `stream` and `encode` depend on: a cache made with other values is not used."""
+        return str(recipe.data.max_tokens)
+
+    def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
+        """Training examples as columns of ids."""
+        raise NotImplementedError
+
+    def encode_held(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
+        """Held-out examples as columns of ids."""
+        return self.encode(setup, examples)
+
+    def limit(self, recipe: Any, *, held: bool) -> str:  # noqa: ARG002
+        """What `encode` leaves out, in words."""
+        return f"longer than data.max_tokens = {recipe.data.max_tokens} tokens, or empty"
+
+    def pool(self, setup: Setup, columns: Columns) -> Pool:
+        """The examples with their lengths, ready to become batches. Random parts come from `batch`'s generator."""
+        raise NotImplementedError
+
+    def from_json(self, example: Any) -> Example:
+        """A held-out example from JSON, which has lists but no tuples."""
+        return tuple(tuple(part) if isinstance(part, list) else part for part in example)
+
+    # The model
+
+    def build(self, setup: Setup) -> nn.Module:
+        """A new model with its heads; its first weights depend only on torch's seed."""
+        raise NotImplementedError
+
+    def sides(self, model: Any) -> tuple[nn.Module, ...]:
+        """The parts of the model that the tokens of each column of `Pool.lengths` go through."""
+        return (model,)
+
+    def ladder(self, recipe: Any) -> Sequence[Mapping[str, Any]]:
+        """Settings of the models that a time budget chooses from, largest first."""
+        raise NotImplementedError
+
+    def trial_model(self, recipe: Any) -> Mapping[str, Any]:
+        """Settings of a small model for measuring the machine's speed."""
+        return self.ladder(recipe)[-1]
+
+    def model_for(self, config: Any) -> nn.Module:
+        """A model with these settings and the smallest possible vocabulary, to count its inner weights."""
+        raise NotImplementedError
+
+    def output_width(self, setup: Setup) -> int:
+        """How many outputs are computed for each target, such as the size of the vocabulary."""
+        return len(setup.tokenizer)
+
+    def loss(self, setup: Setup, model: Any, batch: Any) -> tuple[Tensor, int]:
+        """The summed loss, including auxiliary losses, and the weight to divide it by."""
+        raise NotImplementedError
+
+    def losses(self, setup: Setup, model: Any, batch: Any) -> list[tuple[float, float]]:
+        """For validation, the plain loss of each example (no smoothing, no auxiliary loss) and its weight."""
+        raise NotImplementedError
+
+    def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
+        """Changes the first weights before step 1, if the recipe asks for it."""
+
+    def about(self, setup: Setup, examples: Pools) -> dict[str, Any]:  # noqa: ARG002
+        """What the manifest of a run records about its training data, for use when the run is loaded."""
+        return {}
+
+    def shape(self, recipe: Any) -> str:
+        """The model in a few words."""
+        model = recipe.model
+        return f"{model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
+
+    # Using it
+
+    def user(self, setup: Setup, model: nn.Module, *, origin: str = "") -> Any:
+        """What `gf.load` returns: the model with its methods. `origin` says which weights these are."""
+        raise NotImplementedError
+
+    def groups(self, user: Any, examples: Sequence[Example]) -> list[list[int]]:  # noqa: ARG002
+        """Which examples are predicted together; several ranks share the groups."""
+        size = 64
+        return [list(range(start, min(start + size, len(examples)))) for start in range(0, len(examples), size)]
+
+    def predict(self, user: Any, examples: Sequence[Example]) -> list[Any]:
+        """The prediction for each example of a group, as JSON values; must be fast enough for every validation."""
+        raise NotImplementedError
+
+    def metrics_for(self, recipe: Any) -> tuple[Metric, ...]:  # noqa: ARG002
+        """The metrics, with what the recipe decides about them, such as the language."""
+        return self.metrics
+
+    def predict_best(
+        self,
+        user: Any,
+        examples: Sequence[Example],
+        *,
+        beam: int | None = None,  # noqa: ARG002
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[list[Any], str]:
+        """The predictions that a user would get, and how they were made in words ("beam 5"). [] without predictions."""
+        found: dict[int, Any] = {}
+        for index in self.groups(user, examples):
+            for i, prediction in zip(index, self.predict(user, [examples[i] for i in index]), strict=True):
+                found[i] = prediction
+            if progress is not None:
+                progress(len(index))
+        return [found.get(i, self.no_prediction) for i in range(len(examples))] if found else [], ""
+
+    def shown(self, example: Example, prediction: Any) -> Any:  # noqa: ARG002
+        """A prediction as a person reads it at each validation."""
+        return str(prediction)
+
+    def watched(self, examples: Sequence[Example], count: int) -> list[int]:
+        """Which held-out examples are shown again at every validation."""
+        return list(range(min(count, len(examples))))
+
+    def rehearse(self, user: Any, pool: Pool, examples: Sequence[Example]) -> None:  # noqa: ARG002
+        """Does the prediction work of one validation with an untrained model."""
+        for index in self.groups(user, examples):
+            self.predict(user, [examples[i] for i in index])
+
+    def closing_cost(self, recipe: Any) -> float:  # noqa: ARG002
+        """How many times longer a prediction for the final report takes than one in a validation."""
+        return 1.0
+
+    def in_words(self, setup: Setup, batch: Any) -> list[dict[str, str]]:
+        """The examples of a batch as text, for the report on a step that diverged."""
+        raise NotImplementedError
+
+    # Reports and comparisons; parts of a page are of `explain/`, which the engine does not know
+
+    def question(self, example: Example) -> tuple[str, tuple[str, ...]]:
+        """A held-out example as text: what is asked, and what is right."""
+        return str(example[0]), (str(example[-1]),)
+
+    def vocabulary(self, setup: Setup) -> int | None:
+        """Tokens of the vocabulary, where there is one."""
+        return len(setup.tokenizer) if TOKENIZER in setup.tokenizers else None
+
+    def model_facts(self, setup: Setup, parameters: int) -> list[tuple[str, str]]:
+        """The model in a few rows of name and value, for the report."""
+        rows = [("Kind", setup.recipe.model.kind), ("Shape", self.shape(setup.recipe))]
+        size = self.vocabulary(setup)
+        named = [] if size is None else [("Vocabulary", f"{size:,} tokens ({setup.tokenizer.kind})")]
+        return [*rows, ("Parameters", f"{parameters:,}"), *named]
+
+    def report_parts(self, user: Any, found: Any, prepared: Any) -> ReportParts:  # noqa: ARG002
+        """What only this task reports; `found` is a `tasks.evaluating.Evaluation`, `prepared` the finished run."""
+        return ReportParts()
+
+    def held_again(self, recipe: Any, listener: Listener) -> tuple[Sequence[Example], str, Sequence[Example] | None]:
+        """The validation examples of a run, read again, with their fingerprint; and its test examples, if any."""
+        material = self.read(recipe, listener)
+        return material.valid, material.fingerprints["valid"], material.test
+
+    def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Example]) -> tuple[Metric, ...]:  # noqa: ARG002
+        """The metrics that runs, given by name, can be compared by; an error if they cannot be compared."""
+        return self.metrics_for(next(iter(setups.values())).recipe)
+
+    def paired_counts(self, counts: Sequence[Counts], pools: Sequence[Pool | None]) -> list[Counts]:  # noqa: ARG002
+        """One metric's counts of several runs, row by row of the same text; `pools` are the rows of each run."""
+        return list(counts)
+
+    # Checks before training starts; all may raise
+
+    def check_held(self, setup: Setup, examples: Sequence[Example]) -> None:
+        """Refuses held-out examples that would make the first validation fail."""
+
+    def texts(self, examples: Sequence[Example]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002
+        """The texts of examples, by the file name of their tokenizer, to check whether a vocabulary fits."""
+        return {}
+
+    def check_start(self, start: Any, recipe: Any, listener: Listener) -> None:
+        """Refuses a start model that cannot learn what the recipe asks for."""
+
+    def recipe_of(self, bundle: Any) -> Any:  # noqa: ARG002
+        """The recipe of an imported model that can already do this task; None if only its body can be used."""
+        return None
+
+    def check_loaded(self, setup: Setup, model: Any, material: Material, origin: str) -> None:
+        """Like `check_start`, once the start weights are loaded into the model."""
+
+
+def inner_weights(task: Task, config: Any) -> tuple[int, ...]:
+    """The number of weights in the matrices of each side of a model, without embeddings and output layer."""
+    with torch.device("meta"):  # shapes only, no memory
+        model = task.model_for(config)
+    return tuple(sum(matrix.numel() for matrix in inner_matrices(side)) for side in task.sides(model))

@@ -1,0 +1,53 @@
+"""Small tasks besides translation: labelled sentences that one word decides, and sentences to be continued.
+
+`settings` are those of a training that learns them in a moment, as sections of a recipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+WORDS = {"pos": ("good", "great", "fine", "lovely"), "neg": ("bad", "awful", "poor", "dull")}
+TRAIN = {"batch_tokens": 300, "lr": 1e-2, "warmup": 2, "valid_every": 20, "threads": 1, "device": "cpu"}
+SHAPE = {"N": 1, "d": 16, "h": 2, "d_ff": 24, "dropout": 0.1}
+
+
+def sentences(count: int, seed: int) -> list[tuple[str, str]]:
+    """Sentences with their labels; every second one is positive."""
+    random = Random(seed)
+    found = []
+    for number in range(count):
+        label = ("pos", "neg")[number % 2]
+        thing, word = random.choice(("film", "book", "play", "song")), random.choice(WORDS[label])
+        found.append((f"the {thing} was {word} in {random.choice(('may', 'june', 'july'))} {1900 + number}", label))
+    return found
+
+
+def write_labelled(path: Path, *, count: int = 120, seed: int = 1, shuffled: bool = False) -> Path:
+    rows = sentences(count, seed)
+    labels = [label for _, label in rows]
+    if shuffled:
+        Random(seed).shuffle(labels)
+    path.write_text("".join(f"{text}\t{label}\n" for (text, _), label in zip(rows, labels, strict=True)))
+    return path
+
+
+def write_running(path: Path, *, count: int = 120, seed: int = 1) -> Path:
+    path.write_text("".join(f"{text}.\n" for text, _ in sentences(count, seed)))
+    return path
+
+
+def settings(model: Mapping[str, Any], train: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Sections of a recipe."""
+    text = {"kind": "word", "vocab_size": 40}
+    return {"text": text, "model": {**SHAPE, **model}, "train": {**TRAIN, "steps": 60, **(train or {})}}
+
+
+def arguments(task: str, data: Path, out: Path, sections: Mapping[str, Mapping[str, Any]], *more: str) -> list[str]:
+    """The same for the command line."""
+    given = [f"{section}.{name}={value}" for section, values in sections.items() for name, value in values.items()]
+    files = ["train", "--task", task, "--data", str(data), "--out", str(out)]
+    return [*files, *(part for one in given for part in ("--set", one)), *more]
