@@ -41,7 +41,7 @@ def run(command: list[str]) -> tuple[float, int]:
     assert process.stderr is not None
     began = time.perf_counter()
     for line in process.stderr:
-        if "this will take" in line:
+        if "Estimate: " in line:
             began = time.perf_counter()
     _, status, used = os.wait4(process.pid, 0)
     if status:

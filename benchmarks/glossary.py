@@ -19,7 +19,7 @@ import numpy as np
 
 from glassformer.evaluate.translation import bleu_and_chrf
 from glassformer.tasks.translation.constraints import Constraints
-from glassformer.tasks.translation.glossary import Glossary, says
+from glassformer.tasks.translation.glossary import Glossary, count_term
 from glassformer.tasks.translation.loading import load
 
 TERMS = {
@@ -86,7 +86,7 @@ def main() -> None:
     translator, glossary = load(given.run), Glossary(TERMS)
     pairs = list(zip(*(p.read_text(encoding="utf-8").splitlines() for p in (given.source, given.target)), strict=True))
     terms = [[forms for _, forms in glossary.found_in(source)] for source, _ in pairs]
-    kept = [i for i, own in enumerate(terms) if own and all(says(pairs[i][1], forms) for forms in own)]
+    kept = [i for i, own in enumerate(terms) if own and all(count_term(pairs[i][1], forms) for forms in own)]
     free = [i for i, own in enumerate(terms) if not own]
     own, references = [terms[i] for i in kept], [pairs[i][1] for i in kept]
     print(f"{len(kept)} sentences with {sum(map(len, own))} terms that are in their references; {len(free)} without")

@@ -22,7 +22,7 @@ from glossary import TERMS
 from glassformer.data.readers.texts import texts_of
 from glassformer.evaluate.translation import bleu_and_chrf
 from glassformer.tasks.translation.constraints import Constraints
-from glassformer.tasks.translation.glossary import Glossary, says
+from glassformer.tasks.translation.glossary import Glossary, count_term
 from glassformer.tasks.translation.loading import load
 from glassformer.tasks.translation.masking import kept, masked
 from glassformer.tasks.translation.translator import Translator
@@ -86,7 +86,7 @@ def measure_tags(translator: Translator, sources: Sequence[str], beam: int) -> N
         if match is not None and len(re.findall(rf"\b{match.group()}\b", source)) == 1
     ]
     plain = [options[0].text for options in translator.candidates([source for source, _, _ in cases], beam=beam)]
-    cases = [one for one, text in zip(cases, plain, strict=True) if says(text, one[2]) == 1]
+    cases = [one for one, text in zip(cases, plain, strict=True) if count_term(text, one[2]) == 1]
     constraints = Constraints(keep_placeholders=True)
     for name, left, right, pattern in (
         ("tags around a noun", "<b>", "</b>", r"<b>{}</b>"),
@@ -132,12 +132,13 @@ def measure_terms(translator: Translator, sources: Sequence[str], beam: int) -> 
     for (_, terms), before, after in zip(own, plain, found, strict=True):
         for term in terms:
             total += 1
-            said += says(after, (INVENTED[term],)) > 0
-            if says(before, TERMS[term]) == 1 and sum(says(before, TERMS[other]) for other in terms) == len(terms):
+            said += count_term(after, (INVENTED[term],)) > 0
+            others = sum(count_term(before, TERMS[other]) for other in terms)
+            if count_term(before, TERMS[term]) == 1 and others == len(terms):
                 usual += 1
                 stands = re.sub(rf"\b(?:{'|'.join(TERMS[term])})\b", INVENTED[term], before)
                 place = stands.split().index(next(w for w in stands.split() if INVENTED[term] in w))
-                gone = says(after, TERMS[term]) == 0
+                gone = count_term(after, TERMS[term]) == 0
                 replaced += gone and any(INVENTED[term] in word for word in after.split()[place : place + 1])
     print(
         f"invented terms: said {said} of {total}; "

@@ -26,7 +26,7 @@ CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second
 MOST_KILLS = 12  # of one run; then it may end in peace
 PYTHON = [sys.executable, __file__]
 TWO_RANKS = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", __file__]
-READY, PLAN = "ready", "this will take"  # said on stdout once all is imported, on stderr before the first step
+READY, PLAN = "ready", "Estimate: "  # said on stdout once all is imported, on stderr before the first step
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,15 @@ TRAIN = {"batch_tokens": 300, "lr": 1e-2, "warmup": 2, "valid_every": 20, "threa
 SHAPE = {"N": 1, "d": 16, "h": 2, "d_ff": 24, "dropout": 0.1}
 
 
-def sentences(count: int, seed: int) -> list[tuple[str, str]]:
-    """Sentences with their labels; every second one is positive."""
+def sentences(count: int, seed: int, *, years: bool = True) -> list[tuple[str, str]]:
+    """Sentences with their labels; every second one is positive. A year in each makes them differ."""
     random = Random(seed)
     found = []
     for number in range(count):
         label = ("pos", "neg")[number % 2]
         thing, word = random.choice(("film", "book", "play", "song")), random.choice(WORDS[label])
-        found.append((f"the {thing} was {word} in {random.choice(('may', 'june', 'july'))} {1900 + number}", label))
+        text = f"the {thing} was {word} in {random.choice(('may', 'june', 'july'))}"
+        found.append((f"{text} {1900 + number}" if years else text, label))
     return found
 
 
@@ -35,8 +36,8 @@ def write_labelled(path: Path, *, count: int = 120, seed: int = 1, shuffled: boo
     return path
 
 
-def write_running(path: Path, *, count: int = 120, seed: int = 1) -> Path:
-    path.write_text("".join(f"{text}.\n" for text, _ in sentences(count, seed)))
+def write_running(path: Path, *, count: int = 120, seed: int = 1, years: bool = True) -> Path:
+    path.write_text("".join(f"{text}.\n" for text, _ in sentences(count, seed, years=years)))
     return path
 
 

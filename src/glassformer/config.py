@@ -13,17 +13,23 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from glassformer.errors import SettingsError
+from glassformer.toml_text import DEEPEST, Tree, toml_literal
 from glassformer.usual_names import USUAL_NAMES
 
-Tree = dict[str, Any]
-DEEPEST = 16  # sections and lists inside each other; settings have 3
+PLAIN_WORDS = {  # the checker's names of types, for people
+    "model_type": "expected a section with settings",
+    "model_attributes_type": "expected a section with settings",
+    "dict_type": "expected a section with settings",
+    "tuple_type": "expected a list",
+    "list_type": "expected a list",
+    "string_type": "expected text",
+}
 
 
 class Settings(BaseModel):
@@ -40,40 +46,6 @@ class Settings(BaseModel):
 
 
 S = TypeVar("S", bound=Settings)
-
-
-def read_toml(path: Path) -> Tree:
-    """The recipe at `path` as a tree of plain values."""
-    try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise SettingsError(f"{path}: no such recipe. `glassformer recipe > {path}` writes one.") from None
-    except IsADirectoryError:
-        raise SettingsError(f"{path} is a folder; a recipe is a TOML file.") from None
-    except PermissionError:
-        raise SettingsError(f"{path}: not readable. Check its permissions.") from None
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start}). A recipe is a TOML file.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path}: not valid TOML: {error}.") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits; brackets in thousands of brackets
-        raise SettingsError(
-            f"{path}: not a recipe: a number in it is too long, or a list is nested too deeply."
-        ) from None
-    if not _is_flat(tree):
-        raise SettingsError(f"{path}: not a recipe: its sections are nested more than {DEEPEST} deep.")
-    return tree
-
-
-def _is_flat(tree: Tree) -> bool:
-    """Whether no value is nested more deeply than settings are."""
-    level: list[Any] = [tree]
-    for _ in range(DEEPEST):
-        groups = [
-            value.values() if isinstance(value, dict) else value for value in level if isinstance(value, dict | list)
-        ]
-        level = [below for group in groups for below in group]
-    return not level
 
 
 def parse_value(text: str) -> Any:
@@ -120,12 +92,26 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Tree:
 
 def validate(kind: type[S], tree: Mapping[str, Any], *, origin: str = "settings", section: str = "") -> S:
     """`tree` as checked settings; every problem is reported at once. `section` is what the names are below."""
+    problems = list(dict.fromkeys(_truth_values(kind, tree, f"{section}." if section else "")))
     try:
-        return kind.model_validate(tree)
+        found = kind.model_validate(tree)
     except ValidationError as error:
-        problems = [_explain(kind, problem, section) for problem in error.errors()]
+        problems += [_explain(kind, problem, section) for problem in error.errors()]
+    if problems := list(dict.fromkeys(problems)):
         head = "" if len(problems) == 1 else f"{len(problems)} problems:\n  "
-        raise SettingsError(f"{origin}: {head}" + "\n  ".join(problems)) from None
+        raise SettingsError(f"{origin}: {head}" + "\n  ".join(problems))
+    return found
+
+
+def _truth_values(kind: type[Settings], tree: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    """Problems with true and false instead of numbers, which would count as 1 and 0."""
+    for name, field in kind.model_fields.items():
+        value: Any = tree.get(name)
+        kinds = {field.annotation, *get_args(field.annotation)}
+        if isinstance(value, bool) and kinds & {int, float} and bool not in kinds:
+            yield f"{prefix}{name}: must be {allowed(field)} (got {_short(value)})."
+        for one in sections_of(field) if isinstance(value, Mapping) else ():
+            yield from _truth_values(one, value, f"{prefix}{name}.")
 
 
 def _explain(kind: type[Settings], problem: Mapping[str, Any], section: str = "") -> str:
@@ -137,7 +123,9 @@ def _explain(kind: type[Settings], problem: Mapping[str, Any], section: str = ""
         return _explain_tag(where, problem.get("ctx", {}), problem["type"])
     whole_section = isinstance(problem["input"], Mapping | Settings)  # the message says what does not fit in it
     got = "" if problem["type"] == "missing" or whole_section else f" (got {_short(problem['input'])})"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = PLAIN_WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+    if problem["type"] == "missing":
+        message = "too few values" if isinstance(problem["loc"][-1], int) else "a value is missing"
     name = ".".join(part for part in (section, where) if part)
     return f"{name or 'recipe'}: {message[:1].lower()}{message[1:]}{got}."
 
@@ -146,7 +134,7 @@ def _explain_tag(where: str, context: Mapping[str, Any], what: str) -> str:
     """A section can be of several classes, and the setting that says which is missing or unknown."""
     name = f"{where}.{str(context.get('discriminator', '')).strip(chr(39))}"
     if what == "union_tag_not_found":
-        return f"{name}: field required."
+        return f"{name}: a value is missing."
     return f"{name}: input should be one of {context.get('expected_tags')} (got {_short(context.get('tag'))})."
 
 
@@ -177,7 +165,7 @@ def plain_number(value: Any) -> Any:
 
 def allowed(field: FieldInfo) -> str:
     """What a number may be, in words: a whole number from 1 to 1,000."""
-    kind = "a whole number" if field.annotation is int else "a number"
+    kind = "a whole number" if int in (field.annotation, *get_args(field.annotation)) else "a number"
     low, high = bounds(field)
     above = next((one.gt for one in field.metadata if getattr(one, "gt", None) is not None), None)
     words = [kind]
@@ -330,36 +318,3 @@ def _toml_lines(settings: Settings, prefix: str, show: Show) -> Iterator[str]:
         if isinstance(value, Settings):
             yield f"\n[{prefix}{name}]"
             yield from _toml_lines(value, f"{prefix}{name}.", show)
-
-
-def toml_literal(value: Any) -> str:
-    """One value as TOML text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_literal(item) for item in value) + "]"
-    if any("\ud800" <= sign <= "\udfff" for sign in str(value)):
-        raise SettingsError(f"{value!r} is not text, since its bytes are not UTF-8: rename the file.")
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def tree_to_toml(tree: Mapping[str, Any]) -> str:
-    """A tree of plain values as TOML: single values before sections, None left out."""
-    return "\n".join(_tree_lines(tree, ())).strip() + "\n"
-
-
-def _tree_lines(tree: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[str]:
-    for name, value in tree.items():
-        if value is not None and not isinstance(value, Mapping):
-            yield f"{toml_key(name)} = {toml_literal(value)}"
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield f"\n[{'.'.join(toml_key(part) for part in (*place, name))}]"
-            yield from _tree_lines(value, (*place, name))
-
-
-def toml_key(name: str) -> str:
-    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else toml_literal(name)

@@ -2,7 +2,7 @@
 
     GlassformerError
     ├── SettingsError      a recipe, a setting or an argument is wrong
-    ├── DataError          a file of sentences cannot be read as asked
+    ├── DataError          data cannot be read or used as asked
     ├── TokenizerError     a tokenizer cannot be trained, read or used as asked
     ├── RunError           a run folder is missing, damaged, in use or does not fit
     ├── ModelError         a model cannot do what is asked (for instance: sentence too long)
@@ -26,7 +26,7 @@ class SettingsError(GlassformerError):
 
 
 class DataError(GlassformerError):
-    """A file of sentences cannot be read as asked."""
+    """Data cannot be read or used as asked."""
 
 
 class TokenizerError(GlassformerError):

@@ -7,8 +7,8 @@ process or overflow. Whether a model fits into this machine's memory is checked 
 from __future__ import annotations
 
 # Decoding
-HYPOTHESES = 1000  # of a beam, or samples
-TOKENS = 1_000_000  # of one text
+HYPOTHESES = 1000  # in a beam; also the most samples
+TOKENS = 1_000_000  # in one text
 NO_REPEAT = 20
 PENALTY = 10
 TEMPERATURE = 100
@@ -24,8 +24,8 @@ RANKS = 65_536
 MINUTES = 525_600  # a year
 
 # Text and data
-VOCABULARY = 1_000_000  # to train; those of models made by others may be larger
-PHRASES = 1_000_000  # of the phrasebook
+VOCABULARY = 1_000_000  # of a tokenizer that is trained here; imported ones may be larger
+PHRASES = 1_000_000  # in the phrasebook
 
 # Models
 BLOCKS = 1000

@@ -1,4 +1,4 @@
-"""Texts as they can be shown: short, and without characters that a terminal or a page would act on."""
+"""Makes texts safe to show: short, and without characters that a terminal or a page would interpret."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import unicodedata
 def shortened(text: str, *, width: int = 120) -> str:
     """The beginning of `text`."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: 1 example, 2 examples."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def printable(text: str) -> str:

@@ -15,9 +15,10 @@ import glassformer
 
 PACKAGE = Path(glassformer.__file__).parent
 
-# From the bottom to the top. Rooms in one row do not import each other.
+# From the bottom to the top. Packages in one row do not import each other.
 TABLE = [
     {"errors", "limits", "printable", "user_cache", "usual_names"},
+    {"toml_text"},
     {"config"},
     {"text", "nn"},
     {"models", "data"},
@@ -31,7 +32,7 @@ TABLE = [
     {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(TABLE) for room in rooms}
-NO_TORCH = {"errors", "limits", "printable", "user_cache", "usual_names", "config", "text"}
+NO_TORCH = {"errors", "limits", "printable", "user_cache", "usual_names", "toml_text", "config", "text"}
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ DATA = {
     "source is empty": Bad(SOURCE, ("line 1 of toy.de has no partner", "bad.en has 0 lines"), write("bad.en", "")),
     "all is empty": Bad(
         "train --source bad.en --target bad.de --out new/run",
-        "bad.en and bad.de: no sentence in it",
+        "bad.en and bad.de: no sentences found",
         both(write("bad.en", ""), write("bad.de", "")),
     ),
     "only blank lines": Bad(SOURCE, "bad.en and toy.de: no usable sentence pair. 60 of 60", write("bad.en", "\n" * 60)),
@@ -108,7 +108,7 @@ DATA = {
 }
 
 SETTINGS = {
-    "no data": Bad("train --out new/run", "No sentences to learn from"),
+    "no data": Bad("train --out new/run", "No training data"),
     "source alone": Bad("train --source toy.en --out new/run", ("data", "target is missing")),
     "corpus and source": Bad(f"{OUT} --corpus phrasebook", ("data", "not both")),
     "unknown corpus": Bad("train --corpus wiki --out new/run", "There is no corpus 'wiki'"),
@@ -153,12 +153,12 @@ SETTINGS = {
     ),
     "recipe with NUL in a name": Bad(
         "train bad.toml --out new/run",
-        "a NUL in it",
+        "it contains a NUL character",
         write("bad.toml", '[data]\nsource = "a\\u0000b"\ntarget = "x"\n'),
     ),
     "no --out": Bad(FILES, "--out runs/NAME"),
-    "out is a file": Bad(f"{FILES} --out toy.en", "toy.en: cannot be made"),
-    "out is below a file": Bad(f"{FILES} --out toy.en/run", "toy.en/run: cannot be made"),
+    "out is a file": Bad(f"{FILES} --out toy.en", "toy.en: cannot be created"),
+    "out is below a file": Bad(f"{FILES} --out toy.en/run", "toy.en/run: cannot be created"),
     "out has other files": Bad(
         f"{FILES} --out mine",
         "mine is not empty and not a run (it has notes.txt)",
@@ -202,7 +202,7 @@ USING = {
     "manifest has no files": Bad("translate run x", "run/manifest.json", manifest(files=[])),
     "weights are missing": Bad(
         "translate run x",
-        "run/model.safetensors is missing, though",
+        "run/model.safetensors is missing, although",
         remove("model.safetensors"),
     ),
     "more wanted than the beam": Bad("translate run x --beam 2 --n-best 3", ("3 translations", "a beam of 2")),
@@ -217,7 +217,7 @@ USING = {
     "no files": Bad("evaluate run", "Got no file"),
     "misaligned files": Bad("evaluate run toy.en bad.de", "line 2 of toy.en has no partner", write("bad.de", "x\n")),
     "unknown corpus to measure with": Bad("evaluate run --corpus wiki", "There is no corpus 'wiki'"),
-    "output exists": Bad("evaluate run toy.en toy.de --output toy.en", "toy.en exists already"),
+    "output exists": Bad("evaluate run toy.en toy.de --output toy.en", "toy.en already exists"),
     "output in no folder": Bad("evaluate run toy.en toy.de --output none/out.txt", "there is no folder none"),
     "blank text to explain": Bad("explain run ~", "Nothing to explain"),
     "no such layer": Bad("explain run the~dog --layer 9", "no layer 9"),
@@ -229,7 +229,7 @@ USING = {
         "tokenizer trace bad.json word", "bad.json is JSON but not a tokenizer", write("bad.json", "{}")
     ),
     "tokenizer from a missing file": Bad("tokenizer train none.en --out new.json", "none.en"),
-    "tokenizer over a file": Bad("tokenizer train toy.en --out toy.de", "toy.de exists already"),
+    "tokenizer over a file": Bad("tokenizer train toy.en --out toy.de", "toy.de already exists"),
     "tokenizer into no folder": Bad("tokenizer train toy.en --out none/t.json", "there is no folder none"),
     "tokenizer of unknown kind": Bad("tokenizer train toy.en --kind bytes --out new.json", "bytes"),
     "tokenizer from nothing": Bad("tokenizer train bad.en --out new.json", "no text to train", write("bad.en", "\n")),

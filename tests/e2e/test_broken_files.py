@@ -137,7 +137,7 @@ def make(folder: Path, case: int) -> list[Path]:
 @pytest.mark.parametrize(
     "first", [*range(0, CASES, CHUNK), *(pytest.param(i, marks=pytest.mark.long) for i in range(CASES, MANY, CHUNK))]
 )
-def test_broken_files_are_told_and_left_as_they_are(tmp_path: Path, command: Callable[..., Any], first: int) -> None:
+def test_broken_files_are_reported_and_left_unchanged(tmp_path: Path, command: Callable[..., Any], first: int) -> None:
     for case in range(first, first + CHUNK):
         paths = make(tmp_path, case)
         before = [path.read_bytes() for path in paths]

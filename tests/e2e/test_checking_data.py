@@ -58,7 +58,7 @@ def test_doctor_says_of_clean_files_that_there_is_nothing_to_report(command: Com
 
 
 @pytest.mark.usefixtures("corpus")
-def test_doctor_tells_what_it_found_where_and_what_to_do(command: Command) -> None:
+def test_doctor_reports_what_it_found_where_and_what_to_do(command: Command) -> None:
     outcome = command("doctor", "toy.en", "toy.de")
     assert (outcome.code, outcome.err) == (0, "")
     shown = outcome.out
@@ -68,9 +68,9 @@ def test_doctor_tells_what_it_found_where_and_what_to_do(command: Command) -> No
     assert "\\x07" in shown
     assert "\x07" not in shown
     assert "[x] {name}" in shown  # no markup of ours
-    assert re.search(r"duplicate +1 +1\.7% +the same pair stood before", shown)
-    assert re.search(r"left +56 +94\.9% +after all recommended ones", shown)
-    assert "Nothing for too-long, mojibake, unbroken" in shown
+    assert re.search(r"duplicate +1 +1\.7% +the same pair was seen before", shown)
+    assert re.search(r"left +56 +94\.9% +after all recommended filters", shown)
+    assert "Nothing to drop for too-long, mojibake, unbroken" in shown
     assert shown.index("Pairs better left out") < shown.index("Worth knowing") < shown.index("What each filter")
     assert outcome.lines[-2:] == ["To continue without them:", "  glassformer clean toy.en toy.de --out clean/toy"]
 
@@ -135,7 +135,7 @@ def test_doctor_refuses_what_it_cannot_read_in_one_line(command: Command) -> Non
 
 
 @pytest.mark.usefixtures("toy")
-def test_files_that_go_out_of_step_are_to_be_mended_first(command: Command) -> None:
+def test_files_that_go_out_of_step_must_be_fixed_first(command: Command) -> None:
     lines = Path("toy.de").read_text().splitlines(keepends=True)
     Path("toy.de").write_text("".join(lines[:-2]))
     outcome = command("doctor", "toy.en", "toy.de")
@@ -179,10 +179,10 @@ def test_clean_refuses_in_one_line_and_leaves_nothing(command: Command, here: Pa
     Path("there.tsv").write_text("mine")
     before = sorted(here.rglob("*"))
     for options, reason in (
-        (("--out", "there.tsv"), "there.tsv exists already"),
-        (("--out", "toy"), "toy.en exists already"),
+        (("--out", "there.tsv"), "there.tsv already exists"),
+        (("--out", "toy"), "toy.en already exists"),
         (("--out", "x.tsv", "--filters", "duplicates"), "Did you mean duplicate?"),
-        (("--out", "x.csv"), "give a file .tsv or .jsonl"),
+        (("--out", "x.csv"), "give a .tsv or .jsonl file"),
     ):
         outcome = command("clean", "toy.en", "toy.de", *options)
         assert outcome.code == 2
@@ -275,3 +275,26 @@ def test_options_that_do_not_fit_the_task_are_refused(
     outcome = command("doctor", *arguments)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "content"),
+    [("classify", "a.tsv", ""), ("classify", "a.tsv", "\t\n"), ("generate", "a.txt", ""), ("generate", "a.jsonl", "")],
+)
+def test_data_without_anything_usable_is_an_error(
+    command: Command, tmp_path: Path, task: str, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    done = command("doctor", "--task", task, tmp_path / name)
+    assert (done.code, "Nothing to report" in done.out, len(done.err.splitlines())) == (2, False, 1)
+    assert f"{name}: no " in done.err
+    assert ": ." not in done.err
+
+
+def test_what_train_would_refuse_is_shown(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("".join(f"text {i}\tx\n" for i in range(30)))
+    done = command("doctor", "--task", "classify", tmp_path / "a.tsv", "--columns", "1,2")
+    assert done.code == 0
+    assert "To fix before training" in done.out
+    assert "30 usable examples, all with the label 'x'" in done.out
+    assert "Nothing to report" not in done.out

@@ -206,7 +206,7 @@ def test_evaluate_reads_a_tsv_and_writes_json_and_a_new_file(
     assert out.read_text().splitlines() == gf.load(trained).translate([s for s, _ in toy.pairs[:7]], beam=1)
     again = command("evaluate", trained, tmp_path / "test.tsv", "--output", out)
     assert again.code == 2
-    assert "out.txt exists already" in again.err
+    assert "out.txt already exists" in again.err
 
 
 # Looking inside
@@ -306,7 +306,7 @@ def test_a_folder_with_brackets_in_its_name_is_named_in_full(toy: Any, command: 
 # Ctrl-C
 
 
-def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -> None:
+def test_ctrl_c_saves_and_the_same_command_resumes(toy: Any, command: Command) -> None:
     run = RunFolder(toy.folder / "run")
     arguments = toy.arguments(run.path, "train.steps=300", "train.valid_every=30", "train.valid_sentences=1")
     process = subprocess.Popen(
@@ -325,7 +325,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     assert process.returncode == 130
     assert "Traceback" not in err
     again = shlex.join(["python", "-m", "glassformer", *arguments])
-    assert f"Stopped at step {stopped_at:,} and saved. Go on with:  {again}" in err
+    assert f"Stopped at step {stopped_at:,} and saved. Resume with:  {again}" in err
     assert out == ""
     assert not run.finished
 
@@ -335,9 +335,9 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(toy: Any, command: Command) -
     note = f"Note: training of {run.path} has not finished; using its checkpoint at step {stopped_at:,}.\n"
     assert translated.err.startswith(note)
 
-    going_on = command(*arguments)
-    assert going_on.code == 0
-    assert f"going on at step {stopped_at:,} of 300 steps" in going_on.err
+    resumed = command(*arguments)
+    assert resumed.code == 0
+    assert f"Resuming from step {stopped_at:,}: 300 steps" in resumed.err
     assert run.finished
     assert command("translate", run.path, "the dog eats bread.").err == ""
 
@@ -388,7 +388,7 @@ def test_a_line_is_answered_before_the_next_one_is_written(trained: Path) -> Non
 # Looking before training
 
 
-def test_a_profile_tells_where_the_time_goes_and_leaves_nothing(
+def test_a_profile_shows_where_the_time_goes_and_leaves_nothing(
     command: Command, toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("glassformer.training.profile.STEPS", 2)

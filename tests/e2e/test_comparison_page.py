@@ -64,7 +64,7 @@ def test_every_part_is_drawn_and_text_stays_text(tmp_path: Path) -> None:
     text = unescape(re.sub(r"<[^>]*>", "", body))
     assert "+1.3" in text or "+1.2" in text
     assert "−0.2" in text
-    assert re.search(r"p = 0\.004 · more than chance", text)
+    assert re.search(r"p = 0\.004 · significant", text)
     assert re.search(r"p = 0\.61 · may be chance", text)
     assert "30.0 (29.0 to 31.0)" in text
     assert re.findall(r"<mark>(.*?)</mark>", body)[1] == "Hund"  # the first stands in the explanation

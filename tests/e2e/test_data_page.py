@@ -84,11 +84,11 @@ def test_everything_is_drawn_without_trouble(dom: str) -> None:
     assert len(re.findall(r'class="quantile', body)) == 4
     assert len(re.findall(r'class="limit"', body)) == 2
     said = text_of(dom)
-    for heading in ("To mend before training", "Pairs better left out", "Worth knowing", "What each filter would drop"):
+    for heading in ("To fix before training", "Pairs better left out", "Worth knowing", "What each filter would drop"):
         assert heading in said
-    assert "pairs learnt from290" in said
+    assert "pairs learned from290" in said
     assert "control · in use" in said
-    assert "By data.max_tokens training left out 4 of 294 pairs (1.4%)" in said
+    assert "Training left out 4 of 294 pairs (1.4%)" in said
     assert "The filter too-long allows 1,000 characters on a side; 1 pair has more." in said
     assert "1 (50.0%)" in said
 
@@ -112,7 +112,7 @@ def test_hostile_text_is_shown_as_text(dom: str) -> None:
 def test_nothing_found_is_said_so(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     dom = drawn(render_report(quiet_report(pairs)), tmp_path)
     assert_drawn(dom)
-    assert "Nothing to report: every unit is a pair that can be used" in text_of(dom)
+    assert "Nothing to report: every unit is a usable pair" in text_of(dom)
     assert "<details" not in without_scripts(dom)
     assert "<nav" not in without_scripts(dom)
 
@@ -207,7 +207,7 @@ def test_doctor_writes_the_page_of_stdin_and_prints_json(command: Callable[..., 
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("toy.en", "exists already"), ("nowhere/page.html", "there is no folder"), (".", "exists already")],
+    [("toy.en", "already exists"), ("nowhere/page.html", "there is no folder"), (".", "already exists")],
 )
 def test_doctor_overwrites_nothing_and_says_so_before_the_work(
     toy: Toy, command: Callable[..., Outcome], name: str, told: str
@@ -224,7 +224,7 @@ def test_the_report_of_a_training_shows_its_data(trained: Path) -> None:
     assert [(row["name"], row["count"]) for row in data["units"]] == [
         ("units read", 60),
         ("pairs used", 60),
-        ("pairs learnt from", 60),
+        ("pairs learned from", 60),
     ]
     assert data["tokens"] == {"allowed": 200, "left_out": 0, "of": 60}
     assert data["held"][0]["pairs_met"] == 60  # the toy validates with what it learns from

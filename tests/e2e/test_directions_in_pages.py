@@ -21,7 +21,7 @@ from glassformer.explain.page import render_report
 from glassformer.explain.report import Report
 from glassformer.printable import DIRECTIONS
 
-OURS = ("severity", "measure")  # words that the page looks at
+OURS = ("severity", "measure", "held", "predictions", "better", "unit")  # our own words, not the user's
 MARK = "שלום"
 PAGES = {
     "run": test_report_page.full_report,

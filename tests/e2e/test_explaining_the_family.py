@@ -193,7 +193,7 @@ def test_one_attention_layer_and_head_are_chosen(attention: str, folders: dict[s
         (("gpt", "dog " * 50), "reads at most 40"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
+def test_impossible_requests_are_errors_of_one_line(
     arguments: tuple[str, ...], message: str, folders: dict[str, Path], command: Callable
 ) -> None:
     outcome = command("explain", folders.get(arguments[0], arguments[0]), *arguments[1:])

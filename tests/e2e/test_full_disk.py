@@ -1,4 +1,4 @@
-"""A disk that is full: one line, exit code 2, what was saved loads, and with room again the command goes on."""
+"""A full disk: one line, exit code 2, what was saved loads, and with free space the same command resumes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def effects(shared_toy: Any, tmp_path_factory: pytest.TempPathFactory) -> list[t
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on_when_there_is_room(
+def test_a_full_disk_is_one_line_and_the_same_command_resumes_when_there_is_space(
     toy: Any, command: Callable[..., Any], effects: list[tuple[str, Any]], place: str
 ) -> None:
     at = max(number for number, effect in enumerate(effects, 1) if PLACES[place](*effect))
@@ -50,7 +50,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on_when_there_is_room
     last = outcome.err.splitlines()[-1]
     assert last.startswith(f"glassformer: {run.path}")
     assert "cannot be written (No space left on device). " in last
-    assert last.endswith("Make room and run the same command again.")
+    assert last.endswith("Free some space and run the same command again.")
     assert command("translate", run.path, "the dog").code == 0  # from the checkpoint before
     again = command(*arguments)
     assert again.code == 0, again.err

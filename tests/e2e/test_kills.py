@@ -64,11 +64,12 @@ def test_a_second_training_on_the_same_folder_is_refused_and_the_first_goes_on(
         time.sleep(0.01)
     refused = command(*first.arguments)
     assert refused.code == 2
-    assert refused.err == f"glassformer: {first.out} is in use by another training. Wait, or choose another --out.\n"
+    message = f"{first.out} is in use by another training process. Wait, or choose another --out."
+    assert refused.err == f"glassformer: {message}\n"
     running.send_signal(signal.SIGTERM)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 130
-    wanted = f"Stopped at step {RunFolder(first.out).steps[-1]:,} and saved. Go on with:  python -m glassformer train "
+    wanted = f"Stopped at step {RunFolder(first.out).steps[-1]:,} and saved. Resume with:  python -m glassformer train "
     assert wanted in told
     assert shlex.join(first.arguments) in told
 

@@ -1,4 +1,4 @@
-"""The page of a training that goes on, in a real browser: it renews itself, keeps its place, and comes to rest."""
+"""The page of a run in training, in a real browser: it reloads, keeps the scroll position, and stops at the end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def loads_and_scroll(dom: str) -> tuple[int, int]:
     return int(found[0][1]), int(found[1][1])
 
 
-def test_it_says_how_far_it_is_and_renews_itself_where_the_reader_stood(tmp_path: Path) -> None:
+def test_it_shows_its_progress_and_reloads_at_the_same_scroll_position(tmp_path: Path) -> None:
     dom = drawn(render_report(live()), tmp_path, script=LOADS)
     body = unescape(without_scripts(dom))
     assert "Training, step 1,234 of 4,000, about 3 min left." in body
@@ -57,22 +57,22 @@ def test_it_says_how_far_it_is_and_renews_itself_where_the_reader_stood(tmp_path
     assert scroll == 400
 
 
-def test_held_still_it_is_not_renewed(tmp_path: Path) -> None:
+def test_a_paused_page_does_not_reload(tmp_path: Path) -> None:
     dom = drawn(render_report(live()), tmp_path, script=LOADS + "document.querySelector('#progress button').click();")
     assert loads_and_scroll(dom)[0] == 1
 
 
 @pytest.mark.parametrize(("changed", "words"), [
-    ({"refresh": 0}, "Stopped at step 1,234 of 4,000. The same command goes on from there"),
-    ({"written": 1_700_000_000, "refresh": 60}, "it has probably been stopped"),
+    ({"refresh": 0}, "Stopped at step 1,234 of 4,000. The same command resumes it"),
+    ({"written": 1_700_000_000, "refresh": 60}, "the run has probably been stopped"),
 ])  # fmt: skip
-def test_a_training_that_was_stopped_says_so(tmp_path: Path, changed: dict[str, object], words: str) -> None:
+def test_a_stopped_run_says_so(tmp_path: Path, changed: dict[str, object], words: str) -> None:
     dom = drawn(render_report(live(**changed)), tmp_path, script=LOADS)
     assert words in unescape(without_scripts(dom))
     assert loads_and_scroll(dom)[0] == 1
 
 
-def test_a_finished_run_is_not_renewed(tmp_path: Path) -> None:
+def test_a_finished_run_does_not_reload(tmp_path: Path) -> None:
     dom = drawn(render_report(replace(live(), progress=None)), tmp_path, script=LOADS)
     assert loads_and_scroll(dom)[0] == 1
     assert 'id="progress"' not in dom
@@ -94,7 +94,7 @@ def test_new_words_are_marked_and_every_version_can_be_seen(tmp_path: Path) -> N
     assert re.findall(r"<mark>(.*?)</mark>", card[0])[:2] == ["2", "2"]
     assert "step 90 – 120" in card[0]
     assert "✓" in card[0]
-    assert 'class="gone"' not in card[0]  # what went was replaced, or stood at the end
+    assert 'class="gone"' not in card[0]  # removed words were replaced, or were at the end
 
 
 def test_a_phone_does_not_scroll_sideways(tmp_path: Path) -> None:

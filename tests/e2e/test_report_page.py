@@ -13,6 +13,8 @@ from browser import BROWSER, drawn, widths_on_a_phone, without_scripts
 from torch import Tensor
 
 from glassformer.evaluate.score import Score
+from glassformer.evaluate.translation import translation_metrics
+from glassformer.explain.charts import shown_metrics
 from glassformer.explain.page import render_report
 from glassformer.explain.progress import Version, Watched
 from glassformer.explain.recording import record_writing, tokens_of
@@ -182,7 +184,8 @@ def test_scores_are_rounded_once_and_say_how_they_were_decoded(tmp_path: Path) -
     scores = [Score("BLEU", 40.247, 39.047, 41.447, "", 1000, "beam 5")]
     notes = {"score": "Greedy translations of 110 validation sentences."}
     curves = [{"step": step, "valid_bleu": 38.7} for step in (1, 2)]
-    report = Report(title="t", scores=scores, curves=curves, curve_notes=notes)
+    metrics = shown_metrics(translation_metrics())
+    report = Report("t", scores=scores, curves=curves, curve_notes=notes, held="sentences", metrics=metrics)
     body = without_scripts(drawn(render_report(report), tmp_path))
     assert "40.2" in body
     assert "40.3" not in body

@@ -143,7 +143,7 @@ def test_a_caption_does_not_depend_on_the_images_beside_it(captioner: Path) -> N
         (("caption", "{captioner}", "{one.npy}", "--top", "3", "--beam", "2"), "3 texts need a beam"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
+def test_impossible_requests_are_errors_of_one_line(
     arguments: tuple[str, ...],
     message: str,
     digits: Path,

@@ -82,7 +82,7 @@ def test_nearest_lines(command: Command, model: Path, lines: Path, tmp_path: Pat
     [
         ((), "Say where the vectors go: --out vectors.npy"),
         (("--out", "v.txt"), "must end in .npy or .jsonl"),
-        (("--out", "{there}"), "exists already"),
+        (("--out", "{there}"), "already exists"),
         (("--out", "v.npy", "--similar", "a"), "give one of them"),
         (("--text", "a", "--json"), "and --text; give one of them"),
         (("--json", "--pooling", "median"), "pooling = 'median' is not known"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import glassformer as gf
+from glassformer.errors import GlassformerError
 
 TEXTS = ["the dog has me.", "the house"]
 
@@ -45,12 +46,12 @@ BAD_REFERENCES: dict[str, tuple[Any, Any, str]] = {
     "too few": (TEXTS, ["x"], "2 texts and references for 1"),
     "no texts": ([], [], "at least one"),
     "one for many": (TEXTS, "x", "a list of texts"),
-    "none at all": (TEXTS, None, "got None"),
-    "a number": (TEXTS, ["x", 3], "text 1 has 3"),
-    "bytes": (TEXTS, ["x", b"y"], "text 1 has b'y'"),
-    "a number inside": (TEXTS, ["x", ["y", 3]], "text 1 has 3"),
-    "a text without references": (TEXTS, ["x", []], "text 1 has none"),
-    "a mapping": (TEXTS, {"x": "y", "z": "w"}, "got {"),
+    "none at all": (TEXTS, None, "Got None"),
+    "a number": (TEXTS, ["x", 3], "Text 1 has 3"),
+    "bytes": (TEXTS, ["x", b"y"], "Text 1 has b'y'"),
+    "a number inside": (TEXTS, ["x", ["y", 3]], "Text 1 has 3"),
+    "a text without references": (TEXTS, ["x", []], "Text 1 has no references"),
+    "a mapping": (TEXTS, {"x": "y", "z": "w"}, "Got {"),
     "lists of one text": (TEXTS[0], [["x"], ["y"]], "['x']"),
     "texts of another type": ([1, 2], ["x", "y"], "Item 0"),
 }
@@ -130,3 +131,38 @@ def test_what_are_not_constraints_is_refused_in_words(method: str, model: gf.Tra
 def test_what_is_no_kind_of_model_is_refused_in_words(kind: Any, trained: Path) -> None:
     with pytest.raises(gf.GlassformerError, match=r"kind = .*gf\.Translator"):
         gf.load(trained, kind=kind)
+
+
+# Training
+
+BAD_TRAINING: dict[str, tuple[dict[str, Any], str]] = {
+    "data as a number": ({"data": 5}, r"data has 5 \(int\); expected the name of a file"),
+    "data as bytes": ({"data": b"d/c.tsv"}, "expected the name of a file"),
+    "a list of numbers": ({"data": ["a.tsv", 5]}, r"data has 5 \(int\)"),
+    "a section as a number": ({"train": 5}, r"train = 5 \(int\): expected settings by name"),
+    "a section as None": ({"model": None}, "model = None: expected settings by name"),
+    "a section that there is not": ({"trian": {"steps": 3}}, "unknown setting trian"),
+    "names that are numbers": ({"train": {5: 1}}, "expected settings by name"),
+    "out as a number": ({"out": 5}, r"out = 5 \(int\): expected a path"),
+    "out as bytes": ({"out": b"x"}, "expected a path"),
+    "out with a NUL": ({"out": "py/\0"}, "not a usable path"),
+    "out with a long name": ({"out": "x" * 5000}, "not a usable path"),
+    "a start as a number": ({"start_from": 5}, "start_from = 5"),
+    "a recipe as a number": ({"recipe": 5}, "as recipe; expected a recipe or a dict"),
+    "a truth value": ({"train": {"steps": True}}, r"train\.steps: must be a whole number from 1 .*got true"),
+    "a truth value for a fraction": ({"train": {"lr": True}}, r"train\.lr: must be a number above 0"),
+}
+
+
+@pytest.mark.parametrize("given", BAD_TRAINING.values(), ids=BAD_TRAINING)
+def test_arguments_of_train_are_refused_in_words(given: tuple[dict[str, Any], str], tmp_path: Path) -> None:
+    arguments, words = given
+    usual = {"task": "classify", "data": str(tmp_path / "c.tsv"), "out": str(tmp_path / "run")}
+    with pytest.raises(GlassformerError, match=words):
+        gf.train(**{**usual, **arguments})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pairs_are_given_as_a_file(tmp_path: Path) -> None:
+    with pytest.raises(GlassformerError, match=r"none\.tsv"):  # not: unknown setting
+        gf.train(data=tmp_path / "none.tsv", out=tmp_path / "run")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -12,14 +14,22 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+import encoder_models
 import glassformer as gf
 from glassformer.errors import GlassformerError, ModelError
+from glassformer.store.bundle import save_bundle
 from glassformer.store.run import RunFolder
+from glassformer.tasks.embedding import TextEncoder
+from glassformer.tasks.exporting import export_to_huggingface
+from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.sentence_classes import SentenceClasses
+from glassformer.text.framing import Frame, with_frame
 from killing import PLAN, READY, Moment, Training, outcome
 from toy_texts import arguments, settings, write_labelled, write_running
 
+WORDS = ("good", "bad", "great", "awful", "fine", "poor")
 MODELS = {"bert": {"kind": "bert"}, "roformer": {"kind": "roformer"}}
 Command = Callable[..., Any]
 
@@ -245,6 +255,89 @@ def test_running_text_is_refused_with_advice(tmp_path: Path, command: Command) -
     assert "a text file without tabs, so it has no label column" in refused.err
 
 
+# Settings that decide what ids mean
+
+
+def digest(run: Path) -> str:
+    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("other", [{"labels": ["pos", "neg"]}, {"model": {"max_length": 4}}])
+def test_the_tokens_of_another_setting_are_not_used(
+    here: Path, tmp_path: Path, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of the labels and the length of the texts are part of what is stored."""
+    given = settings(MODELS["bert"], {"steps": 3, "valid_every": 3})
+    monkeypatch.setenv("GLASSFORMER_CACHE", str(tmp_path / "first"))
+    gf.train(task="classify", data=here / "train.tsv", out=tmp_path / "alone", **given)
+    monkeypatch.setenv("GLASSFORMER_CACHE", str(tmp_path / "second"))
+    changed = {**given, **other, "model": {**given["model"], **other.get("model", {})}}
+    gf.train({"task": "classify", "data": {"files": str(here / "train.tsv")}, **changed}, out=tmp_path / "other")
+    gf.train(task="classify", data=here / "train.tsv", out=tmp_path / "after", **given)
+    assert digest(tmp_path / "after") == digest(tmp_path / "alone")
+
+
+def renamed_labels(here: Path, path: Path, names: dict[str, str]) -> Path:
+    path.write_text("".join(f"{text}\t{names[label]}\n" for text, label in known_rows(here / "train.tsv")))
+    return path
+
+
+def test_a_run_with_other_classes_gives_its_body_only(
+    runs: dict[str, Path], here: Path, tmp_path: Path, command: Command
+) -> None:
+    """The outputs of the old head belong to the old classes, even if there are as many new ones."""
+    table = renamed_labels(here, tmp_path / "renamed.tsv", {"pos": "a-good", "neg": "z-bad"})
+    given = settings(MODELS["bert"], {"steps": 60, "lr": 1e-2, "valid_every": 20})["train"]
+    begun = arguments("classify", table, tmp_path / "run", {"train": given}, "--from", str(runs["bert"]))
+    done = command(*begun)
+    assert done.code == 0, done.err
+    assert "only its body is used, with new heads" in done.err
+    assert "newly initialised: head." in done.err
+    assert "old examples" not in done.err
+    assert validations(tmp_path / "run")[-1]["valid_accuracy"] >= 90
+    assert command(*begun).code == 0  # finished: the same command finds nothing changed
+
+
+def test_classes_keep_the_order_of_the_run_to_start_from(here: Path, tmp_path: Path) -> None:
+    more = renamed_labels(here, tmp_path / "more.tsv", {"pos": "pos", "neg": "neg"})
+    given = settings(MODELS["bert"], {"steps": 60})
+    gf.train(
+        {"task": "classify", "labels": ["pos", "neg"], "data": {"files": str(more)}, **given}, out=tmp_path / "base"
+    )
+    train = {"steps": 1, "threads": 1, "device": "cpu"}
+    data = {"files": str(more), "valid": "20%"}
+    gf.train(task="classify", data=data, out=tmp_path / "run", start_from=tmp_path / "base", train=train)
+    assert gf.load(tmp_path / "run").bundle.extras["labels"] == ["pos", "neg"]
+    assert validations(tmp_path / "run")[0]["valid_accuracy"] >= 90  # the first weights, heads included
+
+
+def test_two_texts_in_a_model_with_one_segment(tmp_path: Path) -> None:
+    table = tmp_path / "pairs.tsv"
+    rows = [(f"the film was {word}", f"it was {other}", str(word == other)) for word in WORDS for other in WORDS]
+    table.write_text("a\tb\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows))
+    given = settings({"kind": "bert", "segments": 1}, {"steps": 2, "valid_every": 2})
+    data = {"files": str(table), "columns": "a,b,label", "valid": "20%"}
+    gf.train(task="classify", data=data, out=tmp_path / "run", **given)
+    (guesses,) = gf.load(tmp_path / "run").classify([("the film was good", "it was bad")])
+    assert {guess.label for guess in guesses} == {"True", "False"}
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ('labels=["pos","pos","neg"]', "'pos' is given twice"),
+        ("model.classes=7", "model.classes = 7, but data and task decide it: 2"),
+        ("model.vocabulary=50", "model.vocabulary = 50, but data and task decide it"),
+    ],
+)
+def test_what_the_data_decides_cannot_be_set_differently(
+    here: Path, tmp_path: Path, command: Command, option: str, words: str
+) -> None:
+    begun = arguments("classify", here / "train.tsv", tmp_path / "run", settings(MODELS["bert"]), "--set", option)
+    refused = command(*begun)
+    assert (refused.code, words in refused.err) == (2, True), refused.err
+
+
 # Evaluating and comparing
 
 
@@ -253,7 +346,7 @@ def test_unknown_labels_are_refused_by_name(runs: dict[str, Path], tmp_path: Pat
     table.write_text("text\tlabel\nthe film was good\tpos\nthe film was red\tred\n")
     refused = command("evaluate", runs["bert"], table)
     assert refused.code == 2
-    assert "1 held-out examples have labels that the model does not know, first 'red'" in refused.err
+    assert "Labels of held-out examples that the model does not know: 1, first 'red'" in refused.err
 
 
 def test_options_of_translators_are_refused(runs: dict[str, Path], here: Path, command: Command) -> None:
@@ -279,6 +372,7 @@ def test_runs_are_compared_on_given_files_and_on_what_they_held_out(
     found = command("compare", tmp_path / "wrong", runs["bert"])
     assert found.code == 0, found.err
     assert "on 60 validation examples" in found.out
+    assert "Measuring on validation examples" in found.err  # no number: for windows of texts it is known later
     assert f"{runs['bert']} is better than {tmp_path / 'wrong'} by" in found.out
     assert "points of accuracy" in found.out
     again = command("compare", tmp_path / "wrong", runs["bert"], "--test", here / "valid.tsv", "--json")
@@ -288,3 +382,142 @@ def test_runs_are_compared_on_given_files_and_on_what_they_held_out(
     row = result["most_different"][0]
     assert sorted(row["scores"]) == [0, 100]
     assert len(row["predictions"]) == 2
+
+
+# Pairs of texts
+
+
+@pytest.fixture(scope="module")
+def pairs(here: Path) -> Path:
+    """A run that has learnt whether the second text praises. Only to be read."""
+    rows = [row.split("\t") for row in (here / "train.tsv").read_text().splitlines()]
+    table = here / "pairs.tsv"
+    table.write_text("".join(f"in {1900 + i}\t{text}\t{label}\n" for i, (text, label) in enumerate(rows)))
+    data = {"files": str(table), "columns": "1,2,3", "valid": "20%"}
+    gf.train(task="classify", data=data, out=here / "pairs", **settings(MODELS["bert"]))
+    return here / "pairs"
+
+
+PAIRS = [("in 1900", "the film was great in may"), ("in 1901", "the song was awful in june")]
+
+
+def test_a_classifier_of_pairs_reads_pairs(pairs: Path, command: Command) -> None:
+    model: Any = gf.load(pairs)
+    both = model.classify(PAIRS, top=1)
+    assert [guesses[0].label for guesses in both] == ["pos", "neg"]
+    one = model.classify(PAIRS[0], top=1)
+    assert (one[0].label, one[0].probability) == ("pos", pytest.approx(both[0][0].probability, abs=1e-6))
+    tabbed = ["\t".join(pair) for pair in PAIRS]
+    lines = command("classify", pairs, *tabbed, "--top", 1)
+    assert [line.split("\t")[:2] for line in lines.lines] == [list(pair) for pair in PAIRS]
+    assert [line.split("\t")[2].split()[0] for line in lines.lines] == ["pos", "neg"]
+    piped = command("classify", pairs, "--top", 1, stdin="\n".join(tabbed).encode())
+    assert piped.out == lines.out
+    assert command("classify", pairs, *PAIRS[0], "--top", 1).lines == lines.lines[:1]
+    found = json.loads(command("classify", pairs, *PAIRS[0], "--top", 1, "--json").out)
+    assert (found["texts"], found["classes"][0]["label"]) == (list(PAIRS[0]), "pos")
+
+
+@pytest.mark.parametrize("given", [["one text"], ["a", "b", "c"], ["a\tb\tc"], ["a\tb", "c"]])
+def test_a_classifier_of_pairs_refuses_anything_else(pairs: Path, command: Command, given: list[str]) -> None:
+    refused = command("classify", pairs, *given)
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert "this model was trained on pairs of texts. Give first<TAB>second" in refused.err
+    piped = command("classify", pairs, stdin=b"a\tb\nno tab\n")
+    assert piped.code == 2
+    assert "stdin, line 2: got 'no tab' with 0 tabs" in piped.err
+    for wrong in ("text", ["a", "b"], [("a", "b", "c")], [("a", "b"), "c"]):
+        with pytest.raises(GlassformerError, match=r"\(first, second\)"):
+            gf.load(pairs).classify(wrong)
+
+
+def test_a_classifier_of_texts_refuses_pairs(runs: dict[str, Path], command: Command) -> None:
+    with pytest.raises(GlassformerError, match="trained on single texts: give a text"):
+        gf.load(runs["bert"]).classify([("a", "b")])
+    refused = command("classify", runs["bert"], "a\tb")
+    assert (refused.code, "argument 1: got 'a b' with a tab" in refused.err) == (2, True)
+
+
+def test_a_pair_is_explained(pairs: Path, command: Command) -> None:
+    model: Any = gf.load(pairs)
+    found = model.explain(PAIRS[0])
+    assert found.predictions[0].top[0].piece == "pos"
+    assert found.predictions[0].top[0].probability == pytest.approx(model.classify(PAIRS[0])[0].probability, abs=1e-5)
+    assert command("explain", pairs, "\t".join(PAIRS[0])).code == 0
+    refused = command("explain", pairs, "one text")
+    assert (refused.code, "first<TAB>second" in refused.err) == (2, True)
+    with pytest.raises(GlassformerError, match=r"\(first, second\)"):
+        model.explain("one text")
+
+
+def test_after_training_on_pairs_the_advice_works(pairs: Path, tmp_path: Path, command: Command) -> None:
+    given = settings(MODELS["bert"], {"steps": 1, "valid_every": 1})
+    table = pairs.with_suffix(".tsv")
+    done = command(*arguments("classify", table, tmp_path / "run", given, "--columns", "1,2,3"))
+    assert done.err.splitlines()[-1] == f'Try:  glassformer classify {tmp_path / "run"} "..." "..."'
+    assert command("classify", tmp_path / "run", "...", "...").code == 0
+
+
+# Exports
+
+LONG = "the film was great in may " + "the song was awful in june " * 60
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("old", [False, True])
+def test_transformers_reads_an_export_as_we_do(runs: dict[str, Path], tmp_path: Path, kind: str, old: bool) -> None:
+    """Tokenizers of older runs do not put the begin and end marks around texts."""
+    bundle = load_bundle(runs[kind])
+    if old:
+        assert bundle.tokenizer is not None
+        bundle = replace(bundle, tokenizer=with_frame(bundle.tokenizer, Frame()))
+    ours: Any = TextEncoder(bundle)
+    export_to_huggingface(bundle, tmp_path / "exported")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "exported")
+    theirs = AutoModelForSequenceClassification.from_pretrained(tmp_path / "exported").eval()
+    again: Any = gf.load(tmp_path / "exported")
+    for text in ("the film was great in may", LONG):
+        with torch.no_grad():
+            logits = theirs(**tokenizer(text, truncation=True, return_tensors="pt")).logits[0]
+        named = dict(zip(theirs.config.id2label.values(), logits.softmax(-1).tolist(), strict=True))
+        for found in (ours.classify(text), again.classify(text)):
+            assert {guess.label: guess.probability for guess in found} == pytest.approx(named, abs=1e-5)
+
+
+# Files of another format than the training data's, and models that were not trained here
+
+
+def test_evaluate_reads_one_file_per_class_after_training_on_columns(
+    here: Path, tmp_path: Path, command: Command
+) -> None:
+    rows = [row.split("\t") for row in (here / "valid.tsv").read_text().splitlines()]
+    table = tmp_path / "train.csv"
+    table.write_text("words,mood\n" + "".join(f"{text},{label}\n" for text, label in rows))
+    given = settings(MODELS["bert"], {"steps": 2, "valid_every": 2})
+    files = [tmp_path / "reviews.pos", tmp_path / "reviews.neg"]
+    for path in files:
+        path.write_text("".join(f"{text}\n" for text, label in rows if label == path.suffix[1:]))
+    done = command(*arguments("classify", table, tmp_path / "run", given, "--columns", "words,mood"))
+    assert done.code == 0, done.err
+    found = command("evaluate", tmp_path / "run", *files)
+    assert found.code == 0, found.err
+    assert found.out == command("evaluate", tmp_path / "run", table).out
+    refused = command("evaluate", tmp_path / "run", *files, "--columns", "words,mood")
+    assert (refused.code, "has no columns. Leave it out" in refused.err) == (2, True)
+
+
+def test_imported_models_that_are_not_translators_are_not_taken_for_translators(
+    runs: dict[str, Path], here: Path, tmp_path: Path, command: Command
+) -> None:
+    save_bundle(encoder_models.bert(), tmp_path / "words")
+    export_to_huggingface(encoder_models.gpt(), tmp_path / "gpt")
+    for name, kind in (("words", "bert"), ("gpt", "gpt")):
+        words = f"{tmp_path / name} is an imported {kind} model. Imported translators and runs"
+        for line in (
+            ["evaluate", tmp_path / name, here / "valid.tsv"],
+            ["evaluate", tmp_path / name, here / "valid.tsv", "--beam", 3],
+            ["compare", tmp_path / name, runs["bert"], "--test", here / "valid.tsv"],
+            ["compare", runs["bert"], tmp_path / name, "--test", here / "valid.tsv"],
+        ):
+            refused = command(*line)
+            assert (refused.code, words in refused.err) == (2, True), refused.err

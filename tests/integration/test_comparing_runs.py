@@ -113,7 +113,7 @@ def test_the_page_is_written_once_and_is_whole(trained: Path, other: Path, comma
     assert "is better than" in text
     assert '"valid_bleu 1"' in text
     outcome = command("compare", trained, other, "--report", page)
-    assert (outcome.code, "exists already" in outcome.err) == (2, True)
+    assert (outcome.code, "already exists" in outcome.err) == (2, True)
 
 
 def test_a_run_in_training_takes_part_with_its_checkpoint(trained: Path, shared_toy: Any, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_clean_drops_the_planted_lines_and_no_others(tmp_path: Path, good: list[
     assert findings.used == again.left == again.units
 
 
-def test_a_line_too_many_in_the_middle_is_told_where(tmp_path: Path, good: list[Pair]) -> None:
+def test_an_extra_line_in_the_middle_is_reported_with_its_place(tmp_path: Path, good: list[Pair]) -> None:
     source, target = write_aligned(tmp_path, good)
     lines = Path(target).read_bytes().split(b"\n")
     Path(target).write_bytes(b"\n".join([*lines[:1700], b"Hier steht ein Satz zu viel.", *lines[1700:]]))

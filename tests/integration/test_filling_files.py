@@ -183,7 +183,7 @@ def test_json_lines_are_filled(trained: Path, tmp_path: Path, command: Callable[
     path.write_text("\n".join(lines), encoding="utf-8")
     done = command("translate", trained, "--input", path, "--languages", "en,de")
     found = done.out.split("\n")
-    assert "2 units could not be filled and stay as they are: line 5: 'en' holds no text; line 6: " in done.err
+    assert "2 units could not be filled and were left unchanged: line 5: 'en' holds no text; line 6: " in done.err
     texts = [json.loads(line)["translation"]["de"] for line in found[:4]]
     assert all(texts)
     assert texts[3] == "eine Katze"
@@ -215,7 +215,7 @@ def test_blank_variants_are_filled_and_others_only_again(
     )
     path.write_text(text, encoding="utf-8")
     done = command("translate", trained, "--input", path, "--languages", "en,de")
-    assert "1 unit could not be filled and stays as it is: line 5: no <seg> for de." in done.err
+    assert "1 unit could not be filled and was left unchanged: line 5: no <seg> for de." in done.err
     pattern = re.escape(text).replace(r"<seg>\ </seg>", "<seg>[^<]+</seg>").replace(r"<seg\ />", "<seg>[^<]+</seg>")
     assert re.fullmatch(pattern, done.out)
     again = command("translate", trained, "--input", path, "--languages", "en,de", "--again")
@@ -295,3 +295,62 @@ def test_a_byte_order_mark_on_stdin_is_no_text(blocks: list[bytes], monkeypatch:
     stdin = SimpleNamespace(buffer=SimpleNamespace(read1=lambda _: next(waiting, b"")))
     monkeypatch.setattr("sys.stdin", stdin)
     assert [line for lines in stdin_blocks() for line in lines] == ["A dog.", "b"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ('msgid "x\nmsgstr ""\n', "a.po, line 5"),
+        ('msgid "x"\nmsgstr "\n', "a.po, line 6"),
+        ('msgid "x"\n', "an entry without msgstr"),
+        ("some words\n", "a.po, line 5"),
+    ],
+)
+def test_a_malformed_po_file_is_refused_with_its_line(
+    trained: Path, tmp_path: Path, command: Callable[..., Any], broken: str, words: str
+) -> None:
+    source, out = tmp_path / "a.po", tmp_path / "b.po"
+    source.write_text(f'msgid "the dog"\nmsgstr ""\n\n# next\n{broken}', encoding="utf-8")
+    refused = command("translate", trained, "--input", source, "--output", out)
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+    assert words in refused.err
+    assert not out.exists()
+
+
+def test_an_output_of_another_format_is_refused(trained: Path, tmp_path: Path, command: Callable[..., Any]) -> None:
+    source = tmp_path / "a.po"
+    source.write_text('msgid "the dog"\nmsgstr ""\n', encoding="utf-8")
+    for name in ("a.xx.csv", "b.txt"):
+        refused = command("translate", trained, "--input", source, "--output", tmp_path / name)
+        assert (refused.code, "it gets the format of --input" in refused.err) == (2, True)
+        assert not (tmp_path / name).exists()
+    for name in ("b.pot", "b.po.gz", "b"):
+        assert command("translate", trained, "--input", source, "--output", tmp_path / name).code == 0
+
+
+@pytest.mark.parametrize("name", ["a.xliff", "a.HTML", "a.xml.gz", "a.srt", "a.yaml", "a.properties"])
+def test_files_with_marks_are_refused_by_name(
+    trained: Path, tmp_path: Path, command: Callable[..., Any], name: str
+) -> None:
+    (tmp_path / name).write_text("<p>the dog</p>\n")
+    refused = command("translate", trained, "--input", tmp_path / name)
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert "Files that are filled in: .po, .tsv, .csv, .jsonl and .tmx" in refused.err
+    assert "pipe it in" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [(PO, "a .po file"), ("\n<?xml version='1.0'?>\n<p>the dog</p>\n", "XML or HTML"), ("a cat", "")]
+)
+def test_marks_in_lines_without_a_name_are_noted(
+    trained: Path, tmp_path: Path, command: Callable[..., Any], text: str, what: str
+) -> None:
+    (tmp_path / "plain").write_text(text)
+    piped, named = (
+        command("translate", trained, stdin=text.encode()),
+        command("translate", trained, "--input", tmp_path / "plain"),
+    )
+    for done in (piped, named):
+        assert done.code == 0
+        assert len(done.lines) == len(text.removesuffix("\n").split("\n"))
+        assert (f"the input looks like {what}, but" in done.err) == bool(what)

@@ -134,19 +134,17 @@ def test_the_other_direction_is_refused_by_the_languages(toy: Any, trained: Path
     given = recipe(toy, trained)
     data: dict[str, Any] = {"source": given["data"]["target"], "target": given["data"]["source"]}
     data["valid"] = [data["source"], data["target"]]
-    with pytest.raises(SettingsError, match=r"it translates en to de, and these .* de to en. Exchange --source"):
+    with pytest.raises(SettingsError, match=r"it translates en to de, but this data is de to en. Swap --source"):
         train_translator({**given, "data": data}, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_sides_that_are_exchanged_are_found_by_their_losses(
-    toy: Any, trained: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_swapped_sides_are_found_by_their_losses(toy: Any, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     translator, task = load(trained), Translation()
     setup = Setup(translator.recipe, read_tokenizers(RunFolder(trained)))
     monkeypatch.setattr(starting, "GAIN", 0.01)  # the toy model has learned for 40 steps only
     starting.refuse_reversed(task, setup, translator.model, [(s, (t,)) for s, t in toy.pairs], "--from it")
-    with pytest.raises(DataError, match=r"--from it: .*far likelier the other way round"):
+    with pytest.raises(DataError, match=r"--from it: .*far more likely in the other direction"):
         starting.refuse_reversed(task, setup, translator.model, [(t, (s,)) for s, t in toy.pairs], "--from it")
 
 

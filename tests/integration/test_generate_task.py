@@ -22,7 +22,7 @@ from glassformer.tasks.language_modelling import LanguageModelling, counts_betwe
 from glassformer.training.reading import read_recipe, read_tokenizers
 from glassformer.training.task import Setup
 from killing import PLAN, READY, Moment, Training, outcome
-from toy_texts import arguments, settings, write_running
+from toy_texts import arguments, sentences, settings, write_running
 
 MODELS = {
     "gpt": {"kind": "gpt"},
@@ -36,8 +36,8 @@ Command = Callable[..., Any]
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("texts")
-    write_running(folder / "train.txt")
-    write_running(folder / "valid.txt", count=40, seed=2)
+    write_running(folder / "train.txt", years=False)
+    write_running(folder / "valid.txt", count=40, seed=2, years=False)
     return folder
 
 
@@ -85,13 +85,33 @@ def test_windows_hold_every_token_once() -> None:
             rows = [list(text.encode()) for text in texts]
             return np.array([i for row in rows for i in row]), np.array([len(row) for row in rows])
 
-    pieces = [("abcdefg", True), ("hij", False), ("klmnopqrstu", True), ("v", True)]
+    pieces = [("abcdefg", True, False), ("hij", False, False), ("klmnopqrstu", True, False), ("v", True, False)]
     found = encode_windows(pieces, Letters(), size=4, begin=0).columns  # type: ignore[arg-type]
     rows = [found["text"][i].tolist() for i in range(len(found))]
     assert bytes(token for row in rows for token in row[1:]) == b"abcdefghijklmnopqrstuv"
     assert [row[0] for row in rows] == [0, *b"dh", 0, *b"nr", 0]  # what the first prediction is made from
     assert [len(row) - 1 for row in rows] == [4, 4, 2, 4, 4, 3, 1]
     assert found["bytes"].flat.tolist() == [4, 4, 2, 4, 4, 3, 1]
+
+
+def test_a_row_ends_with_the_end_mark_and_a_prompt_begins_with_the_begin_mark(tmp_path: Path) -> None:
+    """Otherwise the model could not learn to stop, and would be used differently from how it was trained."""
+    table = tmp_path / "rows.jsonl"
+    rows = [text for text, _ in sentences(150, 3, years=False)]
+    table.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+    given = settings(MODELS["gpt"], {"steps": 120, "valid_every": 60})
+    gf.train(
+        task="generate",
+        data={"files": str(table), "columns": "text", "max_tokens": WINDOW},
+        out=tmp_path / "run",
+        **given,
+    )
+    model = gf.load(tmp_path / "run")
+    tokenizer = model.bundle.tokenizer
+    assert model.inputs.ids("the film")[0] == tokenizer.bos_id
+    found = model.continuations("the film was", gf.GenerateOptions(max_new=20))[0]
+    assert found.why == "end"  # it stops by itself: all rows have 6 words
+    assert len(found.text.split()) <= 8
 
 
 def test_killed_and_run_again_it_ends_with_the_same_bytes(here: Path, tmp_path: Path) -> None:
@@ -120,7 +140,7 @@ def test_experts_are_used_evenly_because_of_the_penalty(runs: dict[str, Path], h
     task, run = LanguageModelling(), RunFolder(runs["experts"])
     setup = Setup(read_recipe(task, run), read_tokenizers(run))
     model = gf.load(runs["experts"]).model
-    pool = task.pool(setup, task.encode(setup, [((here / "valid.txt").read_text(), True)]).columns)
+    pool = task.pool(setup, task.encode(setup, [((here / "valid.txt").read_text(), True, False)]).columns)
     batch = pool.batch(np.arange(3))
     with torch.no_grad():
         summed, weight = task.loss(setup, model, batch)
@@ -139,7 +159,7 @@ def test_experts_are_used_evenly_because_of_the_penalty(runs: dict[str, Path], h
 def test_a_run_is_continued_with_its_head_and_what_it_knew_is_measured(
     runs: dict[str, Path], here: Path, tmp_path: Path
 ) -> None:
-    more = write_running(tmp_path / "more.txt", seed=5)
+    more = write_running(tmp_path / "more.txt", seed=5, years=False)
     given = {"files": str(more), "valid": str(here / "valid.txt"), "max_tokens": WINDOW}
     train = {"steps": 4, "threads": 1, "device": "cpu"}
     gf.train(task="generate", data=given, out=tmp_path / "run", start_from=runs["gpt"], train=train)
@@ -148,6 +168,21 @@ def test_a_run_is_continued_with_its_head_and_what_it_knew_is_measured(
     assert last["new"]["metric"] == "perplexity"
     assert last["new"]["after"] == last["measured"]["perplexity"]
     assert last["known"]["before"] == pytest.approx(RunFolder(runs["gpt"]).metrics()[-1]["measured"]["perplexity"])
+
+
+def test_windows_are_no_longer_than_the_positions_of_the_model_to_start_from(
+    here: Path, tmp_path: Path, command: Command
+) -> None:
+    given = {"train": {"steps": 1, "threads": 1, "device": "cpu"}}
+    shorter = {"files": str(here / "train.txt"), "valid": str(here / "valid.txt")}
+    model = {**settings(MODELS["gpt"])["model"], "max_length": 16}
+    first = {**settings(MODELS["gpt"], {"steps": 1}), "model": model}
+    gf.train(task="generate", data={**shorter, "max_tokens": 16}, out=tmp_path / "short", **first)
+    gf.train(task="generate", data=shorter, out=tmp_path / "run", start_from=tmp_path / "short", **given)
+    assert "max_tokens = 16\n" in (tmp_path / "run" / "config.toml").read_text()
+    begun = arguments("generate", here / "train.txt", tmp_path / "long", given, "--from", str(tmp_path / "short"))
+    refused = command(*begun, "--set", "data.max_tokens=64")
+    assert (refused.code, "reads at most 16 tokens" in refused.err) == (2, True)
 
 
 def test_evaluate_measures_what_the_last_validation_did(runs: dict[str, Path], here: Path, command: Command) -> None:
@@ -189,21 +224,32 @@ def test_counts_are_moved_to_common_blocks_and_keep_their_sum() -> None:
 
 
 def test_runs_with_other_vocabularies_are_compared_by_bits_per_byte(
-    runs: dict[str, Path], here: Path, tmp_path: Path, command: Command
+    here: Path, tmp_path: Path, command: Command
 ) -> None:
-    given = settings(MODELS["gpt"], {"steps": 5, "valid_every": 5})
-    given["text"] = {"kind": "char", "vocab_size": 60}
-    gf.train(task="generate", data=data(here), out=tmp_path / "chars", **given)
-    found = command("compare", runs["gpt"], tmp_path / "chars", "--json")
+    made = {"chars": {"kind": "char", "vocab_size": 60}, "bytes": {"kind": "bpe", "vocab_size": 300}}
+    for name, text in made.items():
+        given = settings(MODELS["gpt"], {"steps": 5 if name == "chars" else 60, "valid_every": 60})
+        gf.train(task="generate", data=data(here), out=tmp_path / name, **{**given, "text": text})
+    found = command("compare", tmp_path / "bytes", tmp_path / "chars", "--json")
     assert found.code == 0, found.err
     result = json.loads(found.out)
     (row,) = result["against_first"][0]["differences"]
     assert (row["key"], row["p"] < 0.05) == ("bits_per_byte", True)
     scores = [run["scores"][0]["value"] for run in result["runs"]]
     assert (row["first"], row["second"]) == (pytest.approx(scores[0]), pytest.approx(scores[1]))
-    assert scores == pytest.approx(
-        [validations(run)[-1]["valid_bits_per_byte"] for run in (here / "gpt", tmp_path / "chars")]
-    )
+    measured = [validations(tmp_path / name)[-1]["valid_bits_per_byte"] for name in ("bytes", "chars")]
+    assert scores == pytest.approx(measured)
+
+
+def test_a_vocabulary_that_loses_words_cannot_be_compared(
+    runs: dict[str, Path], here: Path, tmp_path: Path, command: Command
+) -> None:
+    given = settings(MODELS["gpt"], {"steps": 5, "valid_every": 5})
+    given["text"] = {"kind": "word", "vocab_size": 12}
+    gf.train(task="generate", data=data(here), out=tmp_path / "few", **given)
+    refused = command("compare", tmp_path / "few", runs["gpt"])
+    assert refused.code == 2
+    assert "cannot restore these texts" in refused.err
 
 
 def test_runs_with_the_same_windows_are_compared_by_both_metrics(

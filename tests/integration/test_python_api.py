@@ -164,6 +164,8 @@ def test_sources_and_translations_belong_together(models: dict[str, Any]) -> Non
 
 
 def test_lines_and_sentences_are_lists(models: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"expected a query .* or a list of queries"):
+        models["bert"].similar(None, TEXTS)
     with pytest.raises(DataError, match="give a list of texts"):
         models["bert"].similar("a dog", "a dog")
     with pytest.raises(DataError, match="two or more"):

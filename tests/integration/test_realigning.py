@@ -1,4 +1,4 @@
-"""Files that go out of step are paired anew, and every line is accounted for."""
+"""Files that go out of step are realigned, and every line is accounted for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write(folder: Path, sources: list[str], targets: list[str]) -> list[Path]:
 
 
 @pytest.mark.parametrize("equal", [True, False], ids=["as many lines", "fewer lines"])
-def test_lines_are_paired_anew_after_a_slip(
+def test_lines_are_realigned_after_a_slip(
     tmp_path: Path, command: Callable[..., Any], pairs: list[tuple[str, str]], equal: bool
 ) -> None:
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
@@ -68,10 +68,10 @@ def test_clean_warns_and_train_refuses_a_slip_that_no_count_shows(
     del targets[300], sources[1500]
     paths = write(tmp_path, sources, targets)
     outcome = command("clean", *paths, "--out", tmp_path / "b", "--filters", "none")
-    assert "CAREFUL" in outcome.out + outcome.err
+    assert "Warning" in outcome.out + outcome.err
     assert "--realign" in outcome.out + outcome.err
     small = ["--set", "model.size=nano", "--set", "train.steps=1", "--set", "train.valid_sentences=2"]
     trained = command("train", "--source", paths[0], "--target", paths[1], "--forecast", *small)
     assert trained.code == 2
-    assert "go out of step" in trained.err
+    assert "out of step" in trained.err
     assert "clean --realign" in trained.err

@@ -1,4 +1,4 @@
-"""report.html while a training goes on, when it is stopped, and at its end."""
+"""report.html during training, when it is stopped, and at its end."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def test_a_finished_run_that_lost_its_weights_is_not_trained_again_unasked(
     run = shutil.copytree(whole, tmp_path / "run")
     (run / "model.safetensors").unlink()
     before = contents(run)
-    with pytest.raises(RunError, match=r"model\.safetensors is missing, though the training had finished"):
+    with pytest.raises(RunError, match=r"model\.safetensors is missing, although training had finished"):
         gf.train_translator(recipe, run)
     assert contents(run) == before
 
@@ -294,7 +294,7 @@ def test_a_finished_run_notices_that_its_files_have_changed(toy: Any, tmp_path: 
     source = Path(recipe["data"]["source"])
     content = source.read_text(encoding="utf-8")
     source.write_text(content.replace("dog", "cow"), encoding="utf-8")
-    with pytest.raises(RunError, match="the files to learn from have changed"):
+    with pytest.raises(RunError, match="the training files have changed"):
         gf.train_translator(recipe, tmp_path / "run")
     source.unlink()
     assert gf.train_translator(recipe, tmp_path / "run").stopped == "finished before"

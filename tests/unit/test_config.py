@@ -20,15 +20,14 @@ from glassformer.config import (
     apply_assignments,
     merge,
     parse_value,
-    read_toml,
     to_toml,
-    toml_literal,
     validate,
     value_of,
     walk,
 )
 from glassformer.errors import SettingsError
 from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.toml_text import read_toml, toml_literal
 from glassformer.usual_names import USUAL_NAMES
 
 
@@ -145,7 +144,7 @@ def test_a_missing_setting_is_named() -> None:
     class Needs(Settings):
         path: str = Field(description="Where.")
 
-    with pytest.raises(SettingsError, match=r"^settings: path: field required\.$"):
+    with pytest.raises(SettingsError, match=r"^settings: path: a value is missing\.$"):
         validate(Needs, {})
 
 
@@ -321,7 +320,7 @@ def test_an_instance_without_its_optional_section_has_one_setting_there() -> Non
         ({"kind": "square", "side": 0}, "shape.side: input should be greater than or equal to 1 (got 0)."),
         ({"kind": "square", "radius": 1}, "unknown setting shape.radius."),
         ({"kind": "oval"}, "shape.kind: input should be one of 'round', 'square' (got 'oval')."),
-        ({"side": 3}, "shape.kind: field required."),
+        ({"side": 3}, "shape.kind: a value is missing."),
     ],
 )
 def test_a_problem_in_one_class_of_a_union_is_named_without_the_class(shape: dict, message: str) -> None:
@@ -392,3 +391,21 @@ def test_a_section_left_out_is_left_out() -> None:
 def test_a_literal_is_toml(value: object, text: str) -> None:
     assert toml_literal(value) == text
     tomllib.loads(f"x = {text}")
+
+
+def test_an_endless_file_is_not_read_to_its_end() -> None:
+    with pytest.raises(SettingsError, match="A recipe is a short TOML file"):
+        read_toml(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ({"data": 5}, "data: expected a section with settings (got 5)."),
+        ({"data": {"valid": 5}}, "data.valid: expected a list (got 5)."),
+        ({"data": {"languages": "en"}}, "data.languages: too few values."),
+    ],
+)
+def test_types_are_named_in_plain_words(tree: dict[str, object], words: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(words)):
+        validate(TranslationRecipe, tree)

@@ -13,7 +13,7 @@ import typer
 
 from glassformer.cli.multi_value import several_values
 from glassformer.cli.outputs import check_new_file
-from glassformer.errors import SettingsError
+from glassformer.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from glassformer.data.checks.findings import Findings
@@ -62,7 +62,8 @@ CLEAN_EXAMPLES = """
 Files = Annotated[
     list[str],
     typer.Argument(
-        help="Two aligned text files, or TSV, CSV, JSONL, .po, TMX; patterns; '-' is a TSV on stdin. Also compressed.",
+        help="Two aligned text files, or TSV, CSV, JSONL, .po, TMX; '-' is a TSV on stdin. Patterns and compressed "
+        "files are allowed.",
         metavar="FILES...",
     ),
 ]
@@ -70,8 +71,8 @@ DoctorFiles = Annotated[
     list[str],
     typer.Argument(
         help="Pairs: two aligned text files, or TSV, CSV, JSONL, .po, TMX; '-' is a TSV on stdin. Labelled texts: TSV, "
-        "CSV, JSONL, or one text file per class. Texts: text files, folders, tables. Patterns work; files may be "
-        "compressed.",
+        "CSV, JSONL, or one text file per class. Texts: text files, folders, tables. Patterns and compressed "
+        "files are allowed.",
         metavar="FILES...",
     ),
 ]
@@ -189,6 +190,8 @@ def examine_other(
         show_label_findings(found, findings_console())
     else:
         show_text_findings(found, findings_console())
+    if not found.words:
+        raise DataError(found.refused)  # also for scripts: nothing can be used
 
 
 class Quiet:
@@ -234,7 +237,7 @@ def clean(
     out: Annotated[
         str,
         typer.Option(
-            help="A new .tsv or .jsonl (.gz, .xz: compressed), or the start of two new names: clean/train.",
+            help="A new .tsv or .jsonl (.gz, .xz: compressed), or the prefix of two new files: clean/train.",
             metavar="OUT",
         ),
     ],

@@ -25,7 +25,7 @@ EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer compare runs/a runs/b
-      [dim]on what both have held out: settings that differ, curves, scores, and whether the difference is chance[/dim]
+      [dim]on held-out data of both: settings that differ, curves, scores, and whether differences may be chance[/dim]
 
   glassformer compare runs/a runs/b runs/c --test test.en test.de
 
@@ -44,13 +44,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def compare(
-    runs: Annotated[list[str], typer.Argument(help="Run folders, two or more; the others are held against the first.")],
+    runs: Annotated[list[str], typer.Argument(help="Two or more run folders; the others are compared with the first.")],
     test: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FILE...",
-            help="Files to compare on, like those of the training. Translators: a source and a reference file, or one "
-            "file with both. Default: what all runs have held out.",
+            help="Files to compare on, in the format of the training data. Translators: a source and a reference file, "
+            "or one file with both. Default: the examples that all runs have held out.",
         ),
     ] = None,
     corpus: Annotated[
@@ -95,7 +95,7 @@ def compare(
 def given_sentences(
     run: str, test: list[str] | None, corpus: str | None, *, columns: str | None, languages: str | None
 ) -> list[Any] | None:
-    """The sentences that were asked for; None: those that the runs held out."""
+    """The sentences of the given files or corpus; None: those that the runs held out."""
     if not test and corpus is None:
         return None
     from glassformer.tasks.translation.loading import open_recipe
@@ -106,7 +106,7 @@ def given_sentences(
     return evaluation_set(test or [], corpus, data).questions()
 
 
-# On the terminal: plain lines, which also pipe
+# For the terminal: plain lines, which can also be piped
 
 
 def shown(found: Comparison) -> Iterator[str]:
@@ -118,7 +118,7 @@ def shown(found: Comparison) -> Iterator[str]:
     yield "\nWhat differs"
     differs = [[name, *map(value_text, values)] for name, values in found.settings]
     yield from table([["", *names], *differs] if differs else [["nothing in the settings"]])
-    yield "\nHow they learned (from step 0 on, drawn to the same scale)"
+    yield "\nLearning curves (from step 0, on the same scale)"
     yield from curve_lines(found)
     yield "\nScores, with 95% intervals"
     cells = [
@@ -148,7 +148,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def curve_lines(found: Comparison) -> Iterator[str]:
-    """For the loss and the headline metric of each run: the curve in small, where it ended, and its best."""
+    """For the loss and the headline metric of each run: a small curve, its last value, and its best."""
     from glassformer.evaluate.metric import LOSS, headline
 
     first = headline(found.metrics)
@@ -180,7 +180,7 @@ def curves_by(metric: Metric, name: str, contestants: Sequence[Contestant]) -> I
 
 
 def sentence_lines(found: Comparison) -> Iterator[str]:
-    """Where they differ most, to be read."""
+    """The examples on which the runs differ most."""
     if not found.most_different or found.judged_by is None:
         return
     names, metric = [one.name for one in found.contestants], found.judged_by

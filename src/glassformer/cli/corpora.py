@@ -52,7 +52,7 @@ def fields(card: CorpusCard) -> dict[str, Any]:
 
 
 def table(cards: list[CorpusCard]) -> Any:
-    """One block per corpus: commands and licences are too long for columns side by side."""
+    """One block per corpus: commands and licences are too long for columns."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -60,7 +60,7 @@ def table(cards: list[CorpusCard]) -> Any:
     grid.add_column(no_wrap=True)
     grid.add_column()
     for card in cards:
-        pairs = "as many pairs as you ask for" if card.pairs is None else f"{card.pairs:,} pairs"
+        pairs = "any number of pairs" if card.pairs is None else f"{card.pairs:,} pairs"
         here = "[green]here[/green]" if card.is_here() else "[yellow]not here yet[/yellow]"
         grid.add_row(f"[bold]{card.name}[/bold]", f"{'-'.join(card.languages)}, {pairs}, {here}")
         rows = {"what": card.about, "licence": card.licence, "get it": card.get, "train": card.train_command}

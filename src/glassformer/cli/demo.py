@@ -1,4 +1,4 @@
-"""`glassformer demo`: train, translate and look inside, from nothing, in minutes."""
+"""`glassformer demo`: train a translator from scratch in minutes, translate with it, and look inside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = """
 
   glassformer demo
 
-Afterwards the run is like any other:
+Afterwards, use it like any other run:
 
   glassformer translate runs/demo "I ate an apple."
 
@@ -60,7 +60,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     with stopping_in_one_line(), TrainingDisplay(str(out)) as display:
         progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:
-        display.farewell(progress, verb=recipe.task)
+        display.show_end(progress, verb=recipe.task)
         raise typer.Exit(130)
     measured: dict[str, Any] = next(
         (record for record in reversed(RunFolder(out).metrics()) if "measured" in record), {}
@@ -83,7 +83,7 @@ def show_scores(console: Console, measured: dict[str, Any]) -> None:
     from glassformer.evaluate.metric import by_key
     from glassformer.tasks.translation import TranslationRecipe
 
-    console.print("\n[bold]On unseen combinations[/bold] (greedy)")
+    console.print("\n[bold]Scores on unseen combinations[/bold] (greedy)")
     metrics = by_key(TranslationRecipe.metrics)
     for key, value in measured["measured"].items():
         console.print(f"  {metrics[key].label:<12} {value:6.2f}")

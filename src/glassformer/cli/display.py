@@ -1,8 +1,7 @@
-"""What a person sees while something takes its time: on stderr, so that output still pipes."""
+"""Progress shown to the user during long work: on stderr, so that output can be piped."""
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,12 +23,12 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from glassformer.cli.stopping import same_command
+from glassformer.cli.stopping import next_command, same_command
 from glassformer.printable import printable
 
 if TYPE_CHECKING:  # a bar needs no torch
     from glassformer.evaluate.metric import Metric
-    from glassformer.training.job import Progress as Standing
+    from glassformer.training.job import Progress as RunProgress
     from glassformer.training.pace import Pace
     from glassformer.training.plan import Forecast
     from glassformer.training.recipe import Recipe
@@ -42,7 +41,7 @@ def stderr_console() -> Console:
 
 
 class StageDisplay:
-    """What happens before and after the steps: a line a stage, and a bar where something is counted."""
+    """Shows the work before and after the steps: one line per stage, and a bar where something is counted."""
 
     def __init__(self) -> None:
         self.console = stderr_console()
@@ -117,7 +116,7 @@ class TrainingDisplay(StageDisplay):
         super().__exit__(*exception)
 
     def begin_count(self, total: int) -> None:
-        self.bar.stop()  # only one of the two can be live
+        self.bar.stop()  # only one bar can be live at a time
         super().begin_count(total)
 
     def on_plan(
@@ -130,19 +129,19 @@ class TrainingDisplay(StageDisplay):
         self.pace, self.best_by, self.metrics = Pace.of(train, forecast), train.best_by, by_key(task.metrics)
         self.predicted_by = task.predicted_by
         self.on_stage(f"{model.kind} model with {parameters:,} parameters ({task.shape(recipe)})")
-        where = f"going on at step {resumed_at:,} of" if resumed_at else "training"
+        where = f"Resuming from step {resumed_at:,}" if resumed_at else "Training"
         machine = f"{train.device}, {threads(train.threads)}"
         if (train.ranks or 1) > 1:
             machine = f"{train.ranks} processes, each on {machine}"
         batches = train.accumulate * (train.ranks or 1)
         tokens = f"{train.batch_tokens:,} tokens" if batches == 1 else f"{batches} x {train.batch_tokens:,} tokens"
-        self.on_stage(f"{where} {train.steps:,} steps of {tokens} on {machine}")
-        self.on_stage(f"this will take {forecast}, if it does not stop getting better before")
-        self.on_stage(f"watch it: {self.out}/report.html, in a browser")
+        self.on_stage(f"{where}: {train.steps:,} steps of {tokens} on {machine}")
+        self.on_stage(f"Estimate: {forecast} (may stop earlier if validation stops improving)")
+        self.on_stage(f"Live report, for a browser: {self.out}/report.html")
         self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)
         self.bar.start()
 
-    def on_step(self, progress: Standing, report: StepReport, seconds: float) -> None:
+    def on_step(self, progress: RunProgress, report: StepReport, seconds: float) -> None:
         if self.tokens or progress.step == 1:
             self.smooth_rate = _smooth(self.smooth_rate, (progress.tokens - self.tokens) / seconds)
         self.tokens = progress.tokens
@@ -152,29 +151,29 @@ class TrainingDisplay(StageDisplay):
         self.bar.figures = self.figures(progress)
         self.bar.update(self.task, completed=progress.step, total=progress.steps, left=self.left(progress.step))
 
-    def figures(self, progress: Standing) -> str:
-        """Loss and speed of the last steps, and the best so far by what it is chosen by."""
+    def figures(self, progress: RunProgress) -> str:
+        """Loss and speed of the last steps, and the best validation so far."""
         rate = [f"{self.smooth_rate:,.0f} tokens/s"] if self.smooth_rate else []
         parts = [f"loss {self.smooth_loss:.3f}", *rate, f"epoch {progress.epoch + 1}", self.best(progress)]
         return " · ".join(part for part in parts if part)
 
-    def best(self, progress: Standing) -> str:
+    def best(self, progress: RunProgress) -> str:
         from glassformer.training.pace import best_words
 
         return best_words(progress.best_score, progress.best_step, best_by=self.best_by, metrics=self.metrics)
 
-    def choice(self, progress: Standing) -> str:
-        """Which weights were kept, why, and how sure that is."""
+    def choice(self, progress: RunProgress) -> str:
+        """Which weights were kept, why, and how certain that is."""
         if progress.best_score is None:
-            return "No validation gave a number, so the last weights are kept."
+            return "No validation gave a finite score, so the last weights are kept."
         if self.best_by != "auto":
             doubt = f" {progress.doubt[:1].upper()}{progress.doubt[1:]}." if progress.doubt else ""
             return f"The weights of the {self.best(progress)} are kept.{doubt}"
         if progress.best_step == 0:
-            return "Nothing better than the weights it started from was found, so these are kept."
+            return "No weights were better than those it started from, so these are kept."
         kept = f"The weights of step {progress.best_step:,} are kept (validation loss {-progress.best_score:.3f})"
         if progress.best_step != progress.leader_step:
-            return f"{kept}: within chance of those of step {progress.leader_step:,}, and later."
+            return f"{kept}: later than step {progress.leader_step:,}, and the difference may be chance."
         return f"{kept}." if progress.best_step == progress.step else f"{kept}; those of later steps are worse."
 
     def left(self, step: int) -> str:
@@ -196,16 +195,16 @@ class TrainingDisplay(StageDisplay):
         )
         self.console.print(line)
 
-    def farewell(self, progress: Standing, *, verb: str) -> None:
-        """The last words: how it ended and what to do next."""
+    def show_end(self, progress: RunProgress, *, verb: str, texts: int = 1) -> None:
+        """Prints how training ended, and what to do next."""
         if not progress.stopped:
-            self.console.print(escape(f"Stopped at step {progress.step:,} and saved. Go on with:  {same_command()}"))
+            self.console.print(escape(f"Stopped at step {progress.step:,} and saved. Resume with:  {same_command()}"))
         elif progress.stopped != "finished before":
             self.console.print(escape(f"Done ({progress.stopped}). {self.choice(progress)}"))
-        self.console.print(escape(f'Try:  glassformer {verb} {shlex.quote(self.out)} "..."'))
+        self.console.print(escape(f"Try:  {next_command(verb, self.out, texts)}"))
 
 
-CHOICES = {"best": "best so far", "as good": "as good", "worse": ""}  # what is said of a validation
+CHOICES = {"best": "best so far", "as good": "as good", "worse": ""}  # shown after a validation
 
 
 def validation_line(
@@ -217,8 +216,8 @@ def validation_line(
     left: str,
     width: int | None = None,
 ) -> str:
-    """One line for a person, with the `metrics` that the record has. What matters least is left out first where a
-    terminal is too narrow for all of it."""
+    """One line with the `metrics` that the record has. If the terminal is too narrow, the least important parts are
+    left out."""
     from glassformer.training.plan import duration
 
     known = [one for one in metrics if one.key != "loss" and f"valid_{one.key}" in record]
@@ -246,7 +245,7 @@ def validation_line(
 
 
 def digits_of(metric: Metric) -> int:
-    """The characters of its largest value, so that lines below each other are in columns."""
+    """The number of characters of its largest value, so that values of several lines are aligned."""
     return 0 if metric.scale.high is None else len(metric.shown(metric.scale.high))
 
 
@@ -259,13 +258,13 @@ def _smooth(before: float | None, now: float) -> float:
 
 
 class SpeedColumn(ProgressColumn):
-    """How many a second."""
+    """The speed: items per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
-FIRST_LINE, NEXT_LINE = 2.0, 60.0  # seconds until a log hears of a long task, and between two lines
+FIRST_LINE, NEXT_LINE = 2.0, 60.0  # seconds until the first line of a long task in a log, and between two lines
 
 
 class LoggedProgress(Progress):
@@ -283,13 +282,13 @@ class LoggedProgress(Progress):
 
     def update(self, task_id: TaskID, **changed: Any) -> None:
         super().update(task_id, **changed)
-        self.tell(task_id)
+        self.log_line(task_id)
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
         super().advance(task_id, advance)
-        self.tell(task_id)
+        self.log_line(task_id)
 
-    def tell(self, task_id: TaskID) -> None:
+    def log_line(self, task_id: TaskID) -> None:
         now = time.monotonic()
         if not self.disable or now < self.next_line:
             return
@@ -321,7 +320,7 @@ def counting(what: str) -> LoggedProgress:
 
 @contextmanager
 def reading(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for files that are read: hears (bytes read, bytes in all), shows rate and time left."""
+    """A bar for files that are read: called with (bytes read, bytes in all), shows rate and time left."""
     columns = (TextColumn(what), BarColumn(bar_width=24), DownloadColumn(), TransferSpeedColumn())
     left = (TimeRemainingColumn(), TextColumn("left"))
     with LoggedProgress(*columns, *left, what=what, unit="kB", scale=1000, console=stderr_console()) as bar:
@@ -331,7 +330,7 @@ def reading(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def patient_bar(what: str, total: int, *, seconds: float = 2.0) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, once the work takes longer than that."""
+    """A bar on a terminal, if the work takes longer than `seconds`."""
     bar, began, done = counting(what), time.monotonic(), 0
     task = bar.add_task("", total=total)
 

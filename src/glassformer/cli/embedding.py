@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from glassformer.tasks.context import Context
-    from glassformer.tasks.embedding import Match, TextEncoder, Vectors
+    from glassformer.tasks.embedding import TextEncoder, Vectors
+    from glassformer.tasks.guesses import Match
 
 EMBED_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer embed models/minilm sentences.txt --out vectors.npy
-      [dim]one vector for each line; numpy.load reads them: (lines, width), 4 bytes a number[/dim]
+      [dim]one vector per line; numpy.load reads them: (lines, width), float32[/dim]
 
   cat sentences.txt | glassformer embed models/minilm - --out vectors.jsonl
       [dim]each line with its vector, as JSON[/dim]
 
   glassformer embed models/minilm sentences.txt --similar "A dog runs on the beach."
-      [dim]the lines that mean nearly the same, with the cosine: 1 is the same direction, 0 nothing in common[/dim]
+      [dim]the lines with the most similar meaning, with the cosine: 1 is the same direction, 0 unrelated[/dim]
 
   glassformer embed models/minilm sentences.txt --similar questions.txt --top 3 --json
 
@@ -43,7 +44,7 @@ FILL_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer fill models/bert "The capital of France is [MASK]."
-      [dim]RoBERTa writes <mask>; either spelling is understood[/dim]
+      [dim]RoBERTa uses <mask>; both spellings work[/dim]
 
   glassformer fill models/bert "The [MASK] barked at the [MASK]." --top 3
       [dim]each gap is filled while the others are still masked: the best words may not fit together[/dim]
@@ -54,8 +55,8 @@ CONTEXT_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer context models/minilm "money bank grows" "river bank flows" --word bank
-      [dim]static: a row of the embedding table, the same in both, so the cosine is 1; then every block mixes in the
-      words around it, and the two vectors move apart[/dim]
+      [dim]static: the row of the embedding table, the same in both, so the cosine is 1; every block then mixes
+      in the words around it, and the two vectors move apart[/dim]
 
   glassformer context models/minilm "He sat on the bank of the river." "The bank raised its rates." \\
       "She opened an account at the bank." --word bank
@@ -159,7 +160,7 @@ def queries_of(given: str) -> list[str]:
     """The lines of a file of this name, or the text itself."""
     try:
         is_file = Path(given).is_file()
-    except OSError:  # longer than any name
+    except OSError:  # too long for a file name
         is_file = False
     return lines_from(given) if is_file else [given]
 
@@ -185,7 +186,7 @@ def note_cut(cut: Sequence[int], total: int, encoder: TextEncoder) -> None:
 
 
 def vector_lines(texts: Sequence[str], vectors: Vectors) -> Iterator[str]:
-    """JSON lines; 9 digits distinguish all numbers of 4 bytes."""
+    """JSON lines; 9 digits represent every float32 exactly."""
     for text, vector in zip(texts, vectors, strict=True):
         numbers = [float(f"{number:.9g}") for number in vector]
         yield json.dumps({"text": text, "vector": numbers}, ensure_ascii=False)
@@ -214,7 +215,7 @@ def show_similar(
 
 
 def match_fields(match: Match) -> dict[str, Any]:
-    """Lines are counted from 1, as editors do."""
+    """Lines are counted from 1, as in editors."""
     return {"line": match.number + 1, "cosine": round(match.cosine, 6), "text": match.text}
 
 
@@ -224,7 +225,7 @@ def match_fields(match: Match) -> dict[str, Any]:
 def fill(
     model: Model,
     texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts with [MASK] for each missing word.")],
-    top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="How many words for each gap.")] = 5,
+    top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="Number of words to show for each gap.")] = 5,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
@@ -277,7 +278,7 @@ def context(
 
 
 def layers_view(found: Context) -> Table:
-    """A line for each layer: the cosines of pairs of sentences, then how far the word has moved in each."""
+    """One line per layer: the cosines of pairs of sentences, then how far the word has moved in each."""
     from rich.table import Table
 
     pairs = list(combinations(range(len(found.sentences)), 2)) if len(found.sentences) <= FEW else []

@@ -44,7 +44,7 @@ EVALUATE_EXAMPLES = """
 """
 
 Run = Annotated[
-    str, typer.Argument(help="A run folder, or a translator that `glassformer import` reads.", metavar="RUN")
+    str, typer.Argument(help="A run folder, or a translator that `glassformer import` can read.", metavar="RUN")
 ]
 Beam = Annotated[
     int | None,
@@ -109,8 +109,8 @@ def evaluate(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files like those it was trained on. Translators: a source and a reference file, or one file with "
-            "both (.tsv, .csv, .jsonl, ...)."
+            help="Files in the format of the training data. Translators: a source and a reference file, or one file "
+            "with both (.tsv, .csv, .jsonl, ...)."
         ),
     ] = None,
     corpus: Annotated[
@@ -187,25 +187,28 @@ def show_scores(scores: Sequence[Score], metrics: Sequence[Metric] = ()) -> None
 
 
 def is_translator(folder: str) -> bool:
-    """Whether a folder is handled as a translator: all are but the runs of other tasks."""
+    """Whether a folder has a translator: a run of that task, or an imported one."""
     from glassformer.tasks.folders import FIRST_TASK
-    from glassformer.tasks.loading import task_of
+    from glassformer.tasks.loading import kind_of, task_of
 
-    return task_of(Path(folder)) in (None, FIRST_TASK)
+    task = task_of(Path(folder))
+    return kind_of(Path(folder)) == "transformer" if task is None else task == FIRST_TASK
 
 
 def refuse_options(run: str, options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            from glassformer.tasks.loading import task_of
+    """Refuses options of translators for a run of another task."""
+    from glassformer.tasks.loading import task_of
 
-            raise SettingsError(f"{name} is for translators; {run} was trained to {task_of(Path(run))}. Leave it out.")
+    task = task_of(Path(run))
+    for name, value in options.items():
+        if value is not None and task is not None:  # what is no run cannot be measured: the error comes later
+            raise SettingsError(f"{name} is for translators; {run} was trained to {task}. Leave it out.")
 
 
 def evaluate_other(
     run: str, files: list[str], *, columns: str | None, output: Path | None, as_json: bool, device: str
 ) -> None:
-    """The metrics of the run's own task on the examples of files."""
+    """The metrics of the run's own task, on the examples of the files."""
     from glassformer.cli.display import StageDisplay
     from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
 

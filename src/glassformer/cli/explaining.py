@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from glassformer.explain.explanation import Explanation
+    from glassformer.tasks.classifying import Text
     from glassformer.tasks.model import LoadedModel
 
 EXPLAIN_EXAMPLES = """
@@ -50,7 +51,12 @@ def explain(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A run folder, or a model folder: glassformer's or Hugging Face's.")
     ],
-    text: Annotated[str, typer.Argument(help="A text, or an image file for models that read images.")],
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="A text, or an image file for models that read images; first<TAB>second for a model of pairs."
+        ),
+    ],
     beam: Beam = None,
     attention: Annotated[
         str | None,
@@ -92,12 +98,16 @@ def explain(
 
 def explained(model: LoadedModel, text: str, *, beam: int | None, top: int) -> Explanation:
     """The explanation of a text or image by any kind of model."""
+    from glassformer.cli.pairs import text_or_pair
     from glassformer.tasks import explaining
     from glassformer.tasks.translation.translator import Translator
 
     if isinstance(model, Translator):
         return model.explain(text, beam=beam, top=top)
-    return explaining.explain(model.bundle, text, top=top, options=replace(explaining.ANSWER, beam=beam or 1))
+    shown: Text = text
+    if each := model.bundle.extras.get("texts"):
+        shown = text_or_pair(text, each, place="TEXT")
+    return explaining.explain(model.bundle, shown, top=top, options=replace(explaining.ANSWER, beam=beam or 1))
 
 
 def show_tree(model: LoadedModel, text: str, *, beam: int | None, as_json: bool) -> None:

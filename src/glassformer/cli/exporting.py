@@ -52,7 +52,7 @@ def export(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Export a model for other programs, after checking that it computes the same there."""
+    """Export a model for other programs, after checking that it gives the same results there."""
     if to not in ENGINES:
         raise SettingsError(f"--to {to}: not an engine that can be exported to. Allowed: {', '.join(ENGINES)}.")
 
@@ -74,11 +74,8 @@ def export(
         typer.echo(json.dumps({"out": str(out), **asdict(found)}, ensure_ascii=False))
         return
     typer.echo(f"Exported to {out}. Both engines translated {found.sentences} sentences:")
-    typer.echo(
-        f"  same translation         {found.same_greedy} of {found.sentences} greedy, {found.same} with a beam of 5"
-    )
-    typer.echo(f"  BLEU against each other  {found.bleu:.2f}   (beam 5)")
-    typer.echo(f"  scores differ by at most {found.largest_difference:.1e}   (of the same translation)")
+    for line in found.in_words():
+        typer.echo(f"  {line}")
     typer.echo(f'More in {out / COMPARED}. Try:  glassformer translate {out} "..."')
 
 

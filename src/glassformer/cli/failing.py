@@ -83,7 +83,7 @@ def _size(count: int) -> str:
 
 
 def bug_in_words(error: BaseException) -> str:
-    """The message for a bug of ours, with the place to report."""
+    """The message for a bug in glassformer, with the place to report."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
     said = " ".join(str(error).split())[:200]

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from glassformer.tasks.translation import Translation, Translator
 
 CHUNK = 512  # lines translated together
+FILLED = ".po, .tsv, .csv, .jsonl and .tmx"
+MARKUP = {  # suffixes of files in which only some parts are text
+    *(".xliff", ".xlf", ".xml", ".html", ".htm", ".xhtml", ".resx", ".srt", ".vtt", ".yaml", ".yml", ".properties"),
+    *(".strings", ".arb", ".docx", ".odt", ".rtf", ".pdf"),
+}
 
 
 def to_fill(
@@ -35,6 +40,8 @@ def to_fill(
     from glassformer.data.readers.naming import TEXT, kind_of
 
     if texts or path is None or kind_of(path) == TEXT:
+        if path is not None:
+            refuse_markup(path)
         if output or columns or languages or again or fuzzy:
             raise SettingsError(
                 "--output, --columns, --languages, --again and --fuzzy are for an --input with both sides (.po, .tsv, "
@@ -45,10 +52,42 @@ def to_fill(
     if output is not None:
         from glassformer.data.checks.writing import check_new
 
+        if output.suffix and kind_of(output) != kind_of(path):
+            raise SettingsError(
+                f"--output {output}: it gets the format of --input, so its name must end like {path.name}: "
+                f"{Path(output.name).stem}.{kind_of(path)}, for instance."
+            )
         check_new(output)
     from glassformer.data.readers.filling import open_to_fill
 
     return open_to_fill(path, columns=chosen, languages=named, again=again, fuzzy=fuzzy)
+
+
+def refuse_markup(path: Path) -> None:
+    """Refuses a file whose marks would be translated like words."""
+    from glassformer.data.readers.naming import unpacked_name
+
+    suffix = Path(unpacked_name(path)).suffix.lower()
+    if suffix in MARKUP:
+        raise SettingsError(
+            f"--input {path}: the marks of a {suffix} file would be translated like words. Files that are filled in: "
+            f"{FILLED}. Convert it to one of them, or pipe it in to translate its lines as they are: "
+            f"glassformer translate RUN < {path}"
+        )
+
+
+def note_markup(lines: Sequence[str], path: Path | None) -> None:
+    """Notes on stderr if lines from a file without a suffix, or from stdin, look like a file with marks."""
+    if path is not None and path.suffix:
+        return
+    first = next((line.strip().lower() for line in lines if line.strip()), "")
+    if first.startswith(("<?xml", "<!doctype", "<html")):
+        what, how = "XML or HTML", "its marks are translated like words"
+    elif any(line.startswith('msgid "') for line in lines):
+        what, how = "a .po file", "to fill it in, give it a name that ends in .po and use --input"
+    else:
+        return
+    typer.echo(f"Note: the input looks like {what}, but each line is translated as text; {how}.", err=True)
 
 
 def write_filled(
@@ -60,7 +99,7 @@ def write_filled(
     beam: int | None,
     options: dict[str, Any],
 ) -> None:
-    """Translates each line of each text. Line breaks and white space around a text stay."""
+    """Translates each line of each text. Line breaks and the white space around a text are kept."""
     from glassformer.cli.display import patient_bar
     from glassformer.evaluate.guard import still_wrong
 
@@ -92,7 +131,7 @@ def write_filled(
 
 
 def note_wrong(wrong: Counter[str]) -> None:
-    """Reports wrong translations on stderr, so that output still pipes."""
+    """Reports wrong translations on stderr, so that output can be piped."""
     found = ", ".join(f"{name} {count:,}" for name, count in sorted(wrong.items()) if name)
     if found:
         total = sum(count for name, count in wrong.items() if name)

@@ -15,7 +15,7 @@ from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.label_findings import LabelFindings
 from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
 from glassformer.data.checks.text_findings import TextFindings
-from glassformer.printable import printable, shortened
+from glassformer.printable import counted, printable, shortened
 
 SHOWN_EXAMPLES = 3
 SHOWN_LABELS = 20
@@ -44,7 +44,7 @@ def show_findings(findings: Findings, console: Console) -> None:
         console.print(filter_table(findings))
         silent = [name for name in FILTERS if name not in findings.hits and (name != "overlap" or findings.held)]
         if silent:
-            console.print(f"Nothing for {', '.join(silent)}.")
+            console.print(f"Nothing to drop for {', '.join(silent)}.")
 
 
 def show_sorted(findings: Tally, console: Console, headings: dict[str, str]) -> None:
@@ -82,22 +82,24 @@ def show_label_findings(findings: LabelFindings, console: Console) -> None:
     """Counts, the balance of the labels, and findings of labelled examples."""
     labels = findings.balance()
     console.print(
-        f"[bold]{findings.used:,} examples[/bold] with {len(labels):,} label{'s' * (len(labels) != 1)}, "
-        f"{findings.words:,} words{unusable(findings)}"
+        f"[bold]{counted(findings.used, 'example')}[/bold] with {counted(len(labels), 'label')}, "
+        f"{counted(findings.words, 'word')}{unusable(findings)}"
     )
     for part in findings.held:
         console.print(held_line(part))
-    console.print()
-    console.print(label_table(labels))
-    if len(labels) == 1:
-        console.print("A classifier needs two labels or more.")
+    if labels:
+        console.print()
+        console.print(label_table(labels))
     show_rest(findings, console)
 
 
-def show_rest(findings: Tally, console: Console) -> None:
+def show_rest(findings: LabelFindings | TextFindings, console: Console) -> None:
+    if findings.refused and findings.words and not findings.stops:  # without words it is the error message at the end
+        console.print(f"\n{HEADINGS[STOP]}")
+        console.print(f"  {findings.refused}", markup=False)
     if findings.ordered():
         show_sorted(findings, console, UNIT_HEADINGS)
-    else:
+    elif not findings.refused:
         console.print("Nothing to report: every unit is usable.")
     if any(finding.kind == "encoding" for finding in findings.stops):
         console.print(f"\n{ICONV}", markup=False)
@@ -173,7 +175,7 @@ def filter_table(findings: Findings) -> Table:
             mark = "" if one.recommended else " (not recommended)"
             table.add_row(name, f"{count:,}", share(count, findings.used), escape(one.help) + mark)
     left = findings.left or 0
-    table.add_row("[bold]left[/bold]", f"{left:,}", share(left, findings.used), "after all recommended ones")
+    table.add_row("[bold]left[/bold]", f"{left:,}", share(left, findings.used), "after all recommended filters")
     return table
 
 
@@ -185,7 +187,7 @@ def show_cleaning(findings: Findings, console: Console) -> None:
             f"  {count:,} ({share(count, findings.units)}) dropped: [bold]{escape(reason)}[/bold], {known.help}"
         )
     for slip in findings.found_slips[:3]:
-        console.print(f"[bold red]CAREFUL[/bold red], the files are out of step: {escape(str(slip))}. Use --realign")
+        console.print(f"[bold red]Warning[/bold red]: the files are out of step: {escape(str(slip))}. Use --realign")
     if findings.flattened:
         console.print(f"  {findings.flattened:,} kept, with a space in place of each line break or tab")
 

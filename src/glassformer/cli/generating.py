@@ -51,7 +51,7 @@ def generate(
         list[str] | None, typer.Argument(help="Prompts. Default: the lines of --input or stdin.")
     ] = None,
     input_: Annotated[Path | None, typer.Option("--input", "-i", help="A text file, one prompt per line.")] = None,
-    max_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="The most new tokens.")] = 128,
+    max_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="Maximum number of new tokens.")] = 128,
     stream: Annotated[
         bool | None, typer.Option("--stream/--no-stream", help="Show text as it is generated. Default: on a terminal.")
     ] = None,
@@ -83,7 +83,7 @@ def generate(
     ban: Annotated[
         list[str] | None, typer.Option(metavar="WORDS", help="Words that the text must not contain. Repeatable.")
     ] = None,
-    min_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="The fewest new tokens.")] = 0,
+    min_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="Minimum number of new tokens.")] = 0,
     no_repeat_ngram: Annotated[
         int, typer.Option(min=0, max=limits.NO_REPEAT, help="Never repeat an n-gram of this length; 0 allows it.")
     ] = 0,

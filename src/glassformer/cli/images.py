@@ -19,6 +19,7 @@ from glassformer.printable import printable
 
 if TYPE_CHECKING:
     from glassformer.data.readers.images import NamedPicture
+    from glassformer.tasks.classifying import Text
     from glassformer.tasks.embedding import TextEncoder
     from glassformer.tasks.generation import Continuation
     from glassformer.tasks.guesses import Guess
@@ -41,6 +42,12 @@ CLASSIFY_EXAMPLES = """
 
   cat reviews.txt | glassformer classify models/sentiment --top 1 --json
       [dim]without texts, a text classifier reads the lines of stdin[/dim]
+
+  glassformer classify runs/same "Is it cold?" "Do I need a coat?"
+      [dim]a run that was trained on pairs (--columns a,b,label): two texts are one pair[/dim]
+
+  cut -f 1,2 questions.tsv | glassformer classify runs/same
+      [dim]several pairs: one per line, with a tab between the two texts[/dim]
 """
 CAPTION_EXAMPLES = """
 [bold]Examples[/bold]
@@ -49,7 +56,7 @@ CAPTION_EXAMPLES = """
 
   glassformer caption models/captioner photo.jpg --top 3 --json
 """
-CHUNK = 64  # images read before their output is written
+CHUNK = 64  # images that are read before their output is written
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder: glassformer's or Hugging Face's.")]
 Images = Annotated[
@@ -68,7 +75,8 @@ def classify(
         list[str] | None,
         typer.Argument(
             metavar="[IMAGE|TEXT]...",
-            help="Image files (FILE:7 or FILE:0-9 for a file with many images), or texts. Default, -: lines of stdin.",
+            help="Image files (FILE:7 or FILE:0-9 for a file with many images), or texts; for a model of pairs, two "
+            "texts, or first<TAB>second for each pair. Default, -: lines of stdin.",
         ),
     ] = None,
     top: Annotated[
@@ -97,14 +105,17 @@ def classify(
 
 def classify_texts(encoder: TextEncoder, texts: list[str], *, top: int, as_json: bool) -> None:
     from glassformer.cli.embedding import note_cut
+    from glassformer.cli.pairs import given_texts, read_texts
     from glassformer.cli.translating import stdin_blocks
 
     encoder.probabilities()  # an error for a model without classes, before anything is read
+    each, piped = encoder.texts_each, texts in ([], ["-"])
     cut, done = list[int](), 0
-    for block in stdin_blocks() if texts in ([], ["-"]) else [texts]:
+    for lines in stdin_blocks() if piped else [texts]:
         here = list[int]()
+        block = read_texts(lines, each, where="stdin, line", done=done) if piped else given_texts(lines, each)
         for text, guesses in zip(block, encoder.classify(block, top=top, cut=here), strict=True):
-            typer.echo(classes_line(text, guesses, as_json=as_json, what="text"))
+            typer.echo(text_line(text, guesses, as_json=as_json))
         sys.stdout.flush()
         cut, done = cut + [done + number for number in here], done + len(block)
     note_cut(cut, done, encoder)
@@ -113,11 +124,11 @@ def classify_texts(encoder: TextEncoder, texts: list[str], *, top: int, as_json:
 def caption(
     model: Model,
     images: Images,
-    top: Annotated[int, typer.Option(min=1, max=limits.HYPOTHESES, help="How many captions for each image.")] = 1,
+    top: Annotated[int, typer.Option(min=1, max=limits.HYPOTHESES, help="Number of captions per image.")] = 1,
     beam: Annotated[
         int | None, typer.Option(min=1, max=limits.HYPOTHESES, help="Beam width; 1 is greedy. Default: 5, or --top.")
     ] = None,
-    max_new: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="The most tokens of a caption.")] = 64,
+    max_new: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="Maximum number of tokens.")] = 64,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
@@ -140,7 +151,7 @@ def image_model(model: str, device: str) -> ImageModel:
 
 
 def chunks(images: list[str]) -> Iterator[list[NamedPicture]]:
-    """In chunks, so that output begins soon and memory stays flat."""
+    """The images in chunks, so that output begins soon and memory use stays constant."""
     from glassformer.data.readers.images import read_pictures
 
     pictures = chain.from_iterable(map(read_pictures, images))
@@ -153,6 +164,16 @@ def classes_line(name: str, guesses: list[Guess], *, as_json: bool, what: str = 
         return json.dumps({what: name, "classes": [asdict(guess) for guess in guesses]}, ensure_ascii=False)
     labels = [f"{printable(guess.label)} {guess.probability:.1%}" for guess in guesses]
     return "\t".join([printable(name.replace("\t", " ").replace("\n", " ")), *labels])
+
+
+def text_line(text: Text, guesses: list[Guess], *, as_json: bool) -> str:
+    """A text or a pair of texts, and its classes."""
+    if isinstance(text, str):
+        return classes_line(text, guesses, as_json=as_json, what="text")
+    if as_json:
+        return json.dumps({"texts": text, "classes": [asdict(guess) for guess in guesses]}, ensure_ascii=False)
+    first, second = text
+    return printable(first) + "\t" + classes_line(second, guesses, as_json=False)
 
 
 def caption_line(name: str, rank: int, found: Continuation, *, several: bool, as_json: bool) -> str:

@@ -11,11 +11,11 @@ from glassformer.errors import SettingsError
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  glassformer lesson            [dim]lists them[/dim]
+  glassformer lesson            [dim]lists the lessons[/dim]
 
-  glassformer lesson mixing     [dim]attention without any parameter: money bank grows[/dim]
+  glassformer lesson mixing     [dim]attention without parameters: money bank grows[/dim]
 
-  glassformer lesson scaling    [dim]why scores are divided by the root of d_k[/dim]
+  glassformer lesson scaling    [dim]why scores are divided by the square root of d_k[/dim]
 """
 
 
@@ -23,7 +23,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog=EXAMPLES)(lesson)
 
 
-def lesson(name: Annotated[str | None, typer.Argument(help="Which one; none lists them all.")] = None) -> None:
+def lesson(name: Annotated[str | None, typer.Argument(help="A lesson. Default: list all lessons.")] = None) -> None:
     """Show a small computed example: attention, masks, scaling, norms, positions."""
     from rich.console import Console
 

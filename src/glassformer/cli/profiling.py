@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from glassformer.training.recipe import Recipe
 
 BAR = 30
-UNEVEN = 0.2  # more than the profiler can cost
+UNEVEN = 0.2  # a larger slowdown cannot come from the profiler alone
 
 
 def show_profile(recipe: Recipe, *, as_json: bool) -> None:
@@ -46,7 +46,7 @@ def profile_lines(found: Profile) -> Iterator[str]:
         named = ", ".join(f"{name} {1000 * seconds:.2f} ms" for name, seconds in found.others)
         yield f"  (everything else is mostly: {named})"
     yield (
-        f"Matrix products, including attention and output layer: {found.product_flops / 1e9:.2f} GFLOP a step "
+        f"Matrix products, including attention and output layer: {found.product_flops / 1e9:.2f} GFLOP per step "
         f"at {found.product_rate / 1e9:.1f} GFLOP/s."
     )
     yield (
@@ -54,6 +54,6 @@ def profile_lines(found: Profile) -> Iterator[str]:
         f"{found.step_rate / 1e9:.1f}, {100 * found.step_rate / found.plain_rate:.0f}% of it."
     )
     slower = found.profiled_seconds / found.step_seconds - 1
-    yield f"Shares are measured under torch's profiler ({100 * slower:+.0f}% time); the milliseconds are scaled back."
+    yield f"Shares are measured with torch's profiler ({100 * slower:+.0f}% time); the milliseconds are without it."
     if abs(slower) > UNEVEN:
         yield "That is a lot: other programs keep this machine busy. Measure again when it is idle."

@@ -7,8 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from glassformer.config import read_toml
 from glassformer.errors import SettingsError
+from glassformer.toml_text import read_toml
 
 
 def shipped_recipes() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Stopped by Ctrl-C or SIGTERM: one line that says how to resume."""
+"""What to run next: how to resume after Ctrl-C or SIGTERM, how to use a finished model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import typer
+import typer.main
 
 
 def same_command() -> str:
@@ -31,3 +32,12 @@ def stopping_in_one_line() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo(f"glassformer: stopped. All saved files are complete. Resume with:  {same_command()}", err=True)
         raise typer.Exit(130) from None
+
+
+def next_command(verb: str, out: str, texts: int) -> str:
+    """How to use the finished model: the command of its task, or Python if there is none."""
+    from glassformer.cli.main import app
+
+    if verb not in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
+        return f"glassformer.load({out!r}) in Python"
+    return " ".join([f"glassformer {verb} {shlex.quote(out)}", *['"..."'] * texts])

@@ -50,7 +50,7 @@ def train(
     lowercase: Annotated[bool, typer.Option()] = False,
     normalization: Annotated[str, typer.Option()] = "NFC",
 ) -> None:
-    """Learn a vocabulary from text files."""
+    """Train a tokenizer on text files."""
     from glassformer.data.readers.texts import texts_of
     from glassformer.text import train_tokenizer
 

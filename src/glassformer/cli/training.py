@@ -25,7 +25,7 @@ TRAIN_EXAMPLES = """
       [dim]nothing to download: learns English-German from the built-in phrasebook[/dim]
 
   glassformer train --source train.en --target train.de --valid val.en val.de --out runs/en-de
-      [dim]a translator, from two aligned text files with one sentence a line[/dim]
+      [dim]a translator, from two aligned text files with one sentence per line[/dim]
 
   glassformer train --data corpus.tmx --languages en,de --valid 1% --out runs/en-de
       [dim]the same from files with both sides (.tsv, .csv, .jsonl, .po, .tmx, also compressed); 1% is held out[/dim]
@@ -95,7 +95,7 @@ def train(
     task: Annotated[str | None, typer.Option(metavar="VERB", help=TASK_HELP)] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE...", help="Files to learn from; for translate, files with both sides."),
+        typer.Option(metavar="FILE...", help="Training files; for translate, files with both sides."),
     ] = None,
     source: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="FILE...")] = None,
@@ -113,7 +113,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="FILE...|SHARE",
-            help="Held-out data to validate with: files like those to learn from, or a share such as 1%.",
+            help="Validation data: files in the same format as the training data, or a share of it such as 1%.",
         ),
     ] = None,
     filters: Annotated[str | None, typer.Option(metavar="A,B")] = None,
@@ -121,8 +121,8 @@ def train(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Total time: 30m, 1h30m, 90s (a plain number: minutes). Chooses settings that you do not set, to give "
-            "the best model in that time.",
+            help="Total time: 30m, 1h30m, 90s (a plain number: minutes). Settings that you do not set are chosen to "
+            "give the best model in that time.",
         ),
     ] = None,
     from_: Annotated[
@@ -227,11 +227,16 @@ def train_and_show(recipe: Recipe, *, accept_changes: bool, as_json: bool) -> No
     with stopping_in_one_line(), TrainingDisplay(recipe.out or "") as display:
         clock = clock_from_now(process_age())
         progress = train_by(recipe, watcher=display, accept_changes=accept_changes, clock=clock)
-    display.farewell(progress, verb=recipe.task)
+    display.show_end(progress, verb=recipe.task, texts=texts_each(recipe))
     if as_json:
         typer.echo(json.dumps({"out": recipe.out, **vars(progress)}))
     if not progress.stopped:
         raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not continue
+
+
+def texts_each(recipe: Recipe) -> int:
+    """How many texts the model reads together: two if it classifies pairs."""
+    return getattr(recipe.data, "texts_each", 1)
 
 
 def show_forecast(recipe: Recipe, *, as_json: bool) -> None:

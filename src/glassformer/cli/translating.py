@@ -16,7 +16,7 @@ import typer
 
 from glassformer import limits
 from glassformer.cli.evaluating import Beam, DecodeSet, Device, Json, Run, decode_settings, load_translator
-from glassformer.cli.filling import note_wrong, to_fill, write_filled
+from glassformer.cli.filling import note_markup, note_wrong, to_fill, write_filled
 from glassformer.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ TRANSLATE_EXAMPLES = """
       [dim]any setting of decode; `glassformer recipe` lists them[/dim]
 
   glassformer translate runs/en-de "I ate an apple." --align
-      [dim]which word comes from which, after a tab: 0-0 1-3 2-1 3-2[/dim]
+      [dim]word alignments (source-target) after a tab: 0-0 1-3 2-1 3-2[/dim]
 
   glassformer translate runs/en-de "I ate an apple." --sample --n-best 5 --temperature 0.8
       [dim]samples five translations; the same seed gives the same ones again[/dim]
@@ -81,9 +81,7 @@ def translate(
     ] = False,
     fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Mark filled entries of a .po --input as fuzzy.")] = False,
     beam: Beam = None,
-    n_best: Annotated[
-        int, typer.Option(min=1, max=limits.HYPOTHESES, help="How many translations of each sentence.")
-    ] = 1,
+    n_best: Annotated[int, typer.Option(min=1, max=limits.HYPOTHESES, help="Number of translations per sentence.")] = 1,
     glossary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Terms and how they must be translated.")
     ] = None,
@@ -91,7 +89,7 @@ def translate(
         list[str] | None, typer.Option(metavar="WORDS", help="Must be in every translation. Repeatable.")
     ] = None,
     ban: Annotated[
-        list[str] | None, typer.Option(metavar="WORDS", help="Must be in no translation. Repeatable.")
+        list[str] | None, typer.Option(metavar="WORDS", help="Must not be in any translation. Repeatable.")
     ] = None,
     begin: Annotated[str, typer.Option(metavar="TEXT", help="Every translation begins with this.")] = "",
     keep_placeholders: Annotated[
@@ -129,7 +127,7 @@ def translate(
     device: Device = "cpu",
     engine: Annotated[
         str | None,
-        typer.Option(help="own, or ctranslate2 for an exported translator, without torch. Default: whichever RUN is."),
+        typer.Option(help="own, or ctranslate2 for an exported translator (needs no torch). Default: depends on RUN."),
     ] = None,
     compute: Annotated[
         str | None, typer.Option(metavar="TYPE", help="Number type of ctranslate2: float32 (default), int8, ...")
@@ -161,6 +159,8 @@ def translate(
         return
     done = 0
     for lines in sentence_chunks(texts, input_):
+        if not done and not texts:
+            note_markup(lines, input_)
         if sampling is not None:  # samples of a sentence depend on its number
             options["first_number"] = done
         done += len(lines)
@@ -225,8 +225,8 @@ def options_for(
     if isinstance(translator, Exported):
         if any(value for value in constrained.values()) or constrained["sampling"] is not None or settings or align:
             raise SettingsError(
-                "An exported translator only translates. Glossary, given words and beginnings, placeholders, samples, "
-                "other settings and alignments need the run it was exported from."
+                "An exported translator only translates. Glossaries, given words and beginnings, placeholders, "
+                "sampling, other settings and alignments need the run it was exported from."
             )
         return {"split": not no_split}
 
@@ -254,7 +254,7 @@ def translation_line(
 
 
 def sentence_chunks(texts: list[str] | None, path: Path | None) -> Iterator[list[str]]:
-    """The sentences in chunks, so that output begins soon and memory stays flat."""
+    """The sentences in chunks, so that output begins soon and memory use stays constant."""
     if texts and path:
         raise DataError("Got sentences and --input; give one of them.")
     if texts:

@@ -1,4 +1,4 @@
-"""Batches: sentences of like length together, by a budget of tokens, in an order that is a function of (seed, epoch).
+"""Batches: sentences of similar length, up to a number of tokens, in an order that is a function of (seed, epoch).
 
 Shapes: B batch, S source, T target.
 """
@@ -35,7 +35,7 @@ class SourceBatch:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs for teacher forcing: the target shifted right goes in, the target itself is to come out."""
+    """Sentence pairs for teacher forcing: the input is the target shifted right, the output is the target."""
 
     source: Tensor  # (B, S)
     source_lengths: Tensor  # (B,)
@@ -46,7 +46,7 @@ class Batch:
 
     @property
     def target_mask(self) -> Tensor:
-        """(B, T), True where a real target token stands."""
+        """(B, T), True for real target tokens, False for padding."""
         return torch.arange(self.target_out.size(1), device=self.target_out.device) < self.target_lengths[:, None]
 
     @property
@@ -81,7 +81,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """A corpus as bare ids; the marks that frame them are put on when a batch is made."""
+    """A corpus as bare ids; start and end marks are added when a batch is made."""
 
     sources: Ragged
     targets: Ragged
@@ -93,7 +93,7 @@ class EncodedPairs:
 
     @cached_property
     def lengths(self) -> Index:
-        """(n, 2): source and target lengths as they stand in a batch, end marks included."""
+        """(n, 2): source and target lengths in a batch, end marks included."""
         return np.stack([self.sources.lengths + 1, self.targets.lengths + 1], axis=1)
 
     left_out = 0
@@ -107,7 +107,7 @@ class EncodedPairs:
         return Columns({"source": self.sources, "target": self.targets})
 
     def pools(self, *, seed: int, epoch: int) -> Iterator[EncodedPairs]:  # noqa: ARG002 (the same in every epoch)
-        """What is in memory is one pool."""
+        """All pairs are in memory: one pool."""
         yield self
 
     def batch(self, index: Index, random: np.random.Generator | None = None) -> Batch:  # noqa: ARG002
@@ -128,7 +128,7 @@ class Encoder(Protocol):
 
 
 def encode_pairs(pairs: Sequence[tuple[str, str]], source: Encoder, target: Encoder, *, most: int) -> Encoded:
-    """Pairs as columns; those with a side of no tokens or of more than `most` are left out."""
+    """Pairs as columns. A pair is left out if one side has no tokens or more than `most`."""
     sides = [encoder.encode_flat([pair[i] for pair in pairs]) for i, encoder in enumerate((source, target))]
     lengths = np.stack([lengths for _, lengths in sides], axis=1)
     keep = (lengths.min(axis=1) > 0) & (lengths.max(axis=1) <= most)
@@ -140,7 +140,7 @@ def encode_pairs(pairs: Sequence[tuple[str, str]], source: Encoder, target: Enco
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
-    """(B, longest) int64, filled up with `pad` at the right."""
+    """(B, longest) int64, padded with `pad` on the right."""
     result = np.full((len(rows), max(len(row) for row in rows)), pad, dtype=np.int64)
     for i, row in enumerate(rows):
         result[i, : len(row)] = row
@@ -156,9 +156,9 @@ def source_batch(rows: Sequence[Sequence[int]], marks: Marks) -> SourceBatch:
 def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int, pool: int = 0) -> list[Index]:
     """The batches of one pool in one epoch: a pure function of its arguments.
 
-    Examples are sorted by the length of their first side and, within one such length, by that of the second, up and
-    down in turn, so that neighbours are alike on both sides; equal ones are shuffled. A batch holds as many as fit into
-    `tokens` (padding included, all sides). The order of the batches is shuffled.
+    Examples are sorted by the length of their first side, then by the length of their second side, alternately
+    ascending and descending, so that neighbours are similar on both sides. Examples of equal lengths are shuffled. A
+    batch holds as many as fit into `tokens` (padding included, all sides). The order of the batches is shuffled.
     """
     random = np.random.default_rng([seed, epoch, pool] if pool else [seed, epoch])
     shuffled = random.permutation(len(lengths))
@@ -171,7 +171,7 @@ def epoch_batches(lengths: Index, *, tokens: int, seed: int, epoch: int, pool: i
 
 
 def _cut(order: Index, lengths: Index, tokens: int) -> Iterator[Index]:
-    """Cuts the sorted examples where the padded size of the next batch would exceed `tokens`."""
+    """Cuts the sorted examples into batches whose padded size is at most `tokens`."""
     start, longest_first, longest_second = 0, 0, 0
     for end, (first, second) in enumerate(lengths[order].tolist()):
         longest_first, longest_second = max(longest_first, first), max(longest_second, second)
@@ -190,13 +190,13 @@ def count_batches(pairs: Pools, *, tokens: int, seed: int) -> int:
 def stream(
     pairs: Pools, *, tokens: int, seed: int, skip: int = 0, rank: int = 0, world: int = 1
 ) -> Iterator[tuple[int, Any]]:
-    """(epoch, batch) without end, the first `skip` batches left out: the state of the stream is one integer.
+    """Endless (epoch, batch), without the first `skip` batches: the state of the stream is one integer.
 
-    With several processes each takes every `world`-th batch of the same order, starting at its `rank`; only those are
-    made. What is random in a batch depends on the seed and the batch's number alone.
+    With several processes, each takes every `world`-th batch of the same order, starting at its `rank`, and makes only
+    these. The random numbers of a batch depend only on the seed and the batch's number.
     """
     if not len(pairs):
-        raise DataError("No example is left to train on.")
+        raise DataError("There are no examples left to train on.")
     numbered = enumerate(places(pairs, tokens=tokens, seed=seed))
     for number, (epoch, pool, index) in islice(numbered, skip + rank, None, world):
         yield epoch, pool.batch(index, random_of(seed, number))
@@ -208,7 +208,7 @@ def random_of(seed: int, number: int) -> np.random.Generator:
 
 
 def places(pairs: Pools, *, tokens: int, seed: int) -> Iterator[tuple[int, Pool, Index]]:
-    """Where the batches are, without end: epoch, pool, and which examples of the pool."""
+    """Endless positions of batches: epoch, pool, and which examples of the pool."""
     for epoch in count():
         for number, pool in enumerate(pairs.pools(seed=seed, epoch=epoch)):
             for index in epoch_batches(pool.lengths, tokens=tokens, seed=seed, epoch=epoch, pool=number):

@@ -1,9 +1,10 @@
-"""Examples as named columns of ids: many sequences in one flat array a column, no Python object an example."""
+"""Examples as named columns of ids. A column is one flat array with many sequences: no Python object per example."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ Index = NDArray[np.int64]
 
 
 class Ragged:
-    """Many id sequences in one flat array: no Python object a sentence."""
+    """Many id sequences in one flat array: no Python object per sentence."""
 
     def __init__(self, flat: Ids, lengths: Index) -> None:
         self.flat = flat
@@ -24,8 +25,10 @@ class Ragged:
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]]) -> Ragged:
+        """Whole numbers only: a fraction is an error."""
         lengths = np.fromiter((len(s) for s in sequences), dtype=np.int64, count=len(sequences))
-        return cls(np.fromiter((i for s in sequences for i in s), dtype=np.int32, count=int(lengths.sum())), lengths)
+        flat = np.fromiter((index(i) for s in sequences for i in s), dtype=np.int32, count=int(lengths.sum()))
+        return cls(flat, lengths)
 
     @classmethod
     def joined(cls, parts: Sequence[Ragged]) -> Ragged:
@@ -43,7 +46,7 @@ class Ragged:
         return self.flat[self.offsets[i] : self.offsets[i + 1]]
 
     def padded(self, index: Index, *, pad: int, before: int | None = None, after: int | None = None) -> Tensor:
-        """The sequences at `index` as (B, longest) int64, framed by `before` and `after`, filled up with `pad`."""
+        """The sequences at `index` as (B, longest) int64, framed by `before` and `after`, padded with `pad`."""
         starts, lengths = self.offsets[index], self.lengths_of(index)
         first = int(before is not None)
         rows = np.full((len(index), first + int(lengths.max()) + int(after is not None)), pad, dtype=np.int64)
@@ -91,15 +94,33 @@ class Columns:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Some examples as columns, how many others could not be used, and how many were cut to a length."""
+    """Examples as columns, how many others could not be used, and how many were truncated."""
 
     columns: Columns
     left_out: int = 0
     cut: int = 0
 
 
+class Batch(Protocol):
+    """What the engine needs of a batch. What a model reads in it is between the task and the model."""
+
+    @property
+    def index(self) -> Index:
+        """Which examples of the pool these are."""
+
+    @property
+    def weight(self) -> int:
+        """What the summed loss is divided by: the number of targets. `Task.loss` returns the same number."""
+
+    @property
+    def tokens(self) -> int:
+        """Real tokens, without padding, for the speed that is shown."""
+
+    def to(self, device: torch.device) -> Any: ...
+
+
 class Pool(Protocol):
-    """Examples in memory that know their lengths and how to become a batch."""
+    """Examples in memory, with their lengths, that can be made into batches."""
 
     @property
     def columns(self) -> Columns: ...
@@ -110,7 +131,7 @@ class Pool(Protocol):
 
     def __len__(self) -> int: ...
 
-    def batch(self, index: Index, random: np.random.Generator | None = None) -> Any:
+    def batch(self, index: Index, random: np.random.Generator | None = None) -> Batch:
         """The examples at `index` as one padded batch; `random` draws what is random in it, such as masks."""
 
 

@@ -1,4 +1,4 @@
-"""Corpora that have a name: what each is, whether it is here, and its sentences in three parts."""
+"""Named corpora: what each is, whether it is available, and its sentences in three parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from glassformer.data import statcan
 from glassformer.errors import DataError
 
 Pair = tuple[str, str]  # a sentence and its translation
-Question = tuple[str, tuple[str, ...]]  # a sentence and all its translations: what a translation is measured by
+Question = tuple[str, tuple[str, ...]]  # a sentence and its reference translations
 Progress = Callable[[int, int], None]
 
 TEST_SHARE, VALID_SHARE = 0.05, 0.02
@@ -20,7 +20,7 @@ TEST_SHARE, VALID_SHARE = 0.05, 0.02
 
 @dataclass(frozen=True)
 class NamedCorpus:
-    """The parts of a corpus. No sentence stands in two of them; a held-out one comes once, with all translations."""
+    """The parts of a corpus. No sentence is in two of them. A held-out sentence occurs once, with all translations."""
 
     train: list[Pair]
     valid: list[Question]
@@ -30,16 +30,16 @@ class NamedCorpus:
 
 @dataclass(frozen=True)
 class CorpusCard:
-    """What one has to know before taking a corpus."""
+    """What to know before using a corpus."""
 
     name: str
     languages: tuple[str, str]  # codes of source and target
-    pairs: int | None  # None: as many as one asks for
+    pairs: int | None  # None: any number
     licence: str
     about: str
     get: str
     is_here: Callable[[], bool]
-    read: Callable[[int, Progress | None], NamedCorpus]  # the phrasebook's size, and who wants to hear of it
+    read: Callable[[int, Progress | None], NamedCorpus]  # arguments: the phrasebook's size, and a progress callback
 
     @property
     def train_command(self) -> str:
@@ -47,7 +47,7 @@ class CorpusCard:
 
 
 def corpus_pairs(name: str, *, size: int = 60_000, progress: Progress | None = None) -> NamedCorpus:
-    """The sentences of a named corpus, always in the same parts. `size` is how many of the phrasebook to train on."""
+    """The sentences of a named corpus, always in the same parts. `size`: training sentences of the phrasebook."""
     return corpus_card(name).read(size, progress)
 
 
@@ -55,7 +55,7 @@ def corpus_card(name: str) -> CorpusCard:
     if name not in CORPORA:
         close = difflib.get_close_matches(name.lower(), CORPORA, n=1)
         hint = f" Did you mean {close[0]}?" if close else ""
-        raise DataError(f"There is no corpus {name!r}. There are: {', '.join(CORPORA)}.{hint}")
+        raise DataError(f"There is no corpus {name!r}. Available: {', '.join(CORPORA)}.{hint}")
     return CORPORA[name]
 
 
@@ -63,7 +63,7 @@ def corpus_card(name: str) -> CorpusCard:
 
 
 def read_phrasebook(size: int, progress: Progress | None) -> NamedCorpus:
-    from glassformer.data.phrasebook import phrasebook  # its word lists take a moment
+    from glassformer.data.phrasebook import phrasebook  # its word lists take a moment to load
 
     book = phrasebook(train=size, progress=progress)
     valid, test = ([(phrase.source, phrase.references) for phrase in part] for part in (book.valid, book.test))
@@ -78,9 +78,9 @@ def read_statcan(_size: int, _progress: Progress | None) -> NamedCorpus:
 
 
 def split(units: Iterable[Pair]) -> NamedCorpus:
-    """Each pair once, in the part that its source's own hash chooses.
+    """Each pair once, in the part that the hash of its source chooses.
 
-    Sources that differ only in numbers, case, punctuation or spaces fall to the same part: "replaces table 12" does
+    Sources that differ only in numbers, case, punctuation or spaces are in the same part: "replaces table 12" does
     not test a model that learned "replaces table 11".
     """
     pairs, dropped = _each_once(units)
@@ -131,8 +131,8 @@ CORPORA = {
             languages=("en", "de"),
             pairs=None,
             licence="Apache-2.0, as Glassformer itself",
-            about="Everyday sentences made by our own grammar, with every right translation and the word alignment. "
-            "The test part holds combinations that training has never seen.",
+            about="Everyday sentences from a built-in grammar, with every correct translation and the word alignment. "
+            "The test part has combinations of words that are not in the training part.",
             get="built in; nothing to download",
             is_here=lambda: True,
             read=read_phrasebook,
@@ -142,9 +142,9 @@ CORPORA = {
             languages=("en", "fr"),
             pairs=23_719,
             licence="Statistics Canada Open Licence: any use, with Statistics Canada named as the source "
-            "(the package that carries the sentences: MIT)",
-            about="What Statistics Canada says of its tables: 5,927 titles, their footnotes, names of surveys and "
-            "subjects, as it publishes them in both languages.",
+            "(the package with the sentences: MIT)",
+            about="Descriptions of Statistics Canada's tables: 5,927 titles, their footnotes, names of surveys and "
+            "subjects, as published in both languages.",
             get=statcan.INSTALL,
             is_here=lambda: statcan.folder() is not None,
             read=read_statcan,

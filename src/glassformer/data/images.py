@@ -1,4 +1,4 @@
-"""Images made ready for a model: its number of channels, its size, its scale of values.
+"""Prepares images for a model: number of channels, size, and scale of values.
 
 Shapes: C channels; images are (height, width, C) bytes before, (C, height, width) numbers after.
 """
@@ -17,38 +17,38 @@ from torch import Tensor
 from glassformer.data.readers.images import Picture
 from glassformer.errors import DataError
 
-LUMA = np.array([299, 587, 114])  # of red, green and blue in what the eye takes for grey (ITU-R BT.601), in thousandths
+LUMA = np.array([299, 587, 114])  # weights of red, green and blue in brightness (ITU-R BT.601), in thousandths
 MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubic"}
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to an image, in this order; what is None is left out."""
+    """The steps of preparing an image, in this order; None skips a step."""
 
     channels: int
-    size: tuple[int, int] | None = None  # height and width that it is resized to
-    shortest: int | None = None  # or: what its shorter side is resized to
+    size: tuple[int, int] | None = None  # resize to this height and width
+    shortest: int | None = None  # or: resize so that the shorter side has this length
     resample: str = "bilinear"
-    crop: tuple[int, int] | None = None  # height and width of the middle that is kept
+    crop: tuple[int, int] | None = None  # keep the middle of this height and width
     rescale: float = 1.0
-    mean: tuple[float, ...] = (0.0,)  # of each channel: subtracted, ...
-    std: tuple[float, ...] = (1.0,)  # ... then divided by
+    mean: tuple[float, ...] = (0.0,)  # of each channel: subtracted
+    std: tuple[float, ...] = (1.0,)  # of each channel: divided by, after the mean is subtracted
 
     @classmethod
-    def of(cls, told: Mapping[str, Any] | None, *, size: tuple[int, int], channels: int) -> Preparation:
-        """As a model's folder tells; where it tells nothing, as ViTs usually have it: its own size, -1 to 1."""
-        if not told:
+    def of(cls, config: Mapping[str, Any] | None, *, size: tuple[int, int], channels: int) -> Preparation:
+        """From the config in a model's folder. Default, as usual for ViTs: the model's size, values from -1 to 1."""
+        if not config:
             return cls(channels, size, rescale=1 / 255, mean=(0.5,), std=(0.5,))
-        pair = lambda *names: tuple(told[name] for name in names) if names[0] in told else None  # noqa: E731
+        pair = lambda *names: tuple(config[name] for name in names) if names[0] in config else None  # noqa: E731
         return cls(
             channels,
             size=pair("height", "width"),
-            shortest=told.get("shortest"),
-            resample=told.get("resample", "bilinear"),
+            shortest=config.get("shortest"),
+            resample=config.get("resample", "bilinear"),
             crop=pair("crop_height", "crop_width"),
-            rescale=told.get("rescale", 1.0),
-            mean=tuple(told.get("mean", (0.0,))),
-            std=tuple(told.get("std", (1.0,))),
+            rescale=config.get("rescale", 1.0),
+            mean=tuple(config.get("mean", (0.0,))),
+            std=tuple(config.get("std", (1.0,))),
         )
 
     def __call__(self, picture: Picture) -> Tensor:
@@ -60,7 +60,7 @@ class Preparation:
         mean, std = (torch.tensor(values, dtype=torch.float32).view(-1, 1, 1) for values in (self.mean, self.std))
         if self.channels % len(self.mean) or self.channels % len(self.std):
             raise DataError(
-                f"The folder tells mean and deviation of {len(self.mean)} channels; this model reads {self.channels}."
+                f"The folder gives mean and deviation for {len(self.mean)} channels; this model reads {self.channels}."
             )
         return (image.float() * self.rescale - mean) / std
 
@@ -79,15 +79,13 @@ class Preparation:
 
 
 def recoloured(picture: Picture, channels: int) -> Picture:
-    """With as many channels as are wanted: grey is all colours alike, colours are grey by their brightness."""
+    """Converts to this number of channels: grey to colour by repeating it, colour to grey by brightness."""
     if picture.ndim != 3 or picture.shape[2] not in (1, 3, 4, channels) or 0 in picture.shape:
-        raise DataError(f"An image has shape {picture.shape}; needed is (height, width, channels).")
+        raise DataError(f"An image has shape {picture.shape}; it must be (height, width, channels).")
     own = picture.shape[2]
     if own == channels:
         return picture
-    colours = (
-        picture[:, :, :3] if own in (3, 4) else np.repeat(picture, 3, axis=2)
-    )  # how solid a pixel is does not count
+    colours = picture[:, :, :3] if own in (3, 4) else np.repeat(picture, 3, axis=2)  # the alpha channel is ignored
     if channels == 3:
         return colours
     if channels == 1:
@@ -96,7 +94,7 @@ def recoloured(picture: Picture, channels: int) -> Picture:
 
 
 def middle(image: Tensor, size: tuple[int, int]) -> Tensor:
-    """The middle (C, *size) of an image; where it is smaller, black around it."""
+    """The middle (C, *size) of an image, padded with black if the image is smaller."""
     for axis, wanted in enumerate(size, start=1):
         missing = wanted - image.size(axis)
         if missing > 0:
@@ -108,7 +106,7 @@ def middle(image: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def batches_of(images: Sequence[Tensor], count: int) -> Iterator[tuple[list[int], Tensor]]:
-    """Images of one size together, so many at a time: their places, and (B, C, height, width)."""
+    """Batches of up to `count` images of one size: their indices, and (B, C, height, width)."""
     sizes: dict[tuple[int, ...], list[int]] = {}
     for place, image in enumerate(images):
         sizes.setdefault(tuple(image.shape), []).append(place)

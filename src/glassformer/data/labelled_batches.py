@@ -1,4 +1,4 @@
-"""Texts with a class each, as batches. Shapes: B texts, T tokens."""
+"""Batches of texts with one class each. Shapes: B texts, T tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LabelledBatch:
 
     ids: Tensor  # (B, T), padded at the end
     lengths: Tensor  # (B,)
-    segments: Tensor | None  # (B, T): 1 in the second text; None: there is none
+    segments: Tensor | None  # (B, T): 1 in the second text; None: no second text
     labels: Tensor  # (B,)
     index: Index
 

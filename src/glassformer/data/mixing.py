@@ -1,4 +1,4 @@
-"""New examples with old ones beside them, so that a fine-tuned model does not forget what it knew."""
+"""Mixes old examples into new ones, so that a fine-tuned model does not forget what it knew."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from glassformer.data.columns import Columns, Index, Pool, Pools
 from glassformer.data.token_cache import TokenCache
 from glassformer.errors import DataError
 
-DRAW = 11  # sets the draws of old pairs apart from other random numbers of the same seed and epoch
+DRAW = 11  # keeps these random numbers apart from others of the same seed and epoch
 
 
 class Mixture:
     """All new examples in every epoch, and a sample of the old ones that is a function of (seed, epoch).
 
-    `share` of an epoch's tokens are old. Each epoch has other old examples than the one before.
+    `share` of an epoch's tokens are old. Each epoch samples different old examples.
     """
 
     def __init__(self, new: TokenCache, old: TokenCache | Mixture, *, share: float) -> None:
         self.new, self.old, self.share = new, old, share
 
     def __len__(self) -> int:
-        """The new examples."""
+        """The number of new examples."""
         return len(self.new)
 
     @property
@@ -31,7 +31,7 @@ class Mixture:
         return self.new.left_out
 
     def pools(self, *, seed: int, epoch: int) -> Iterator[Pool]:
-        """Each pool of new examples with old ones sampled from one of their pools."""
+        """Each pool of new examples, with old examples sampled from one pool."""
         random = np.random.default_rng([seed, epoch, DRAW])
         old_pools = _endless(self.old, seed=seed, epoch=epoch)
         for new in self.new.pools(seed=seed, epoch=epoch):
@@ -43,27 +43,27 @@ class Mixture:
 
 def _endless(examples: Pools, *, seed: int, epoch: int) -> Iterator[Pool]:
     if not len(examples):
-        raise DataError("The old examples are empty: nothing can be mixed in. Set train.old_share = 0.")
+        raise DataError("There are no old examples to mix in. Set train.old_share = 0.")
     while True:
         yield from examples.pools(seed=seed, epoch=epoch)
 
 
 def sampled(pool: Pool, *, tokens: float, random: np.random.Generator) -> Index:
-    """Examples sampled without replacement until they have about so many tokens; all if they have fewer."""
+    """Examples sampled without replacement, up to about `tokens` tokens; all examples if they have fewer."""
     order: Index = random.permutation(len(pool))
     so_far = np.cumsum(pool.lengths.sum(axis=1)[order])
     return order[: max(1, int(np.searchsorted(so_far, tokens, side="right")))]
 
 
 def mixed(caches: Sequence[TokenCache], shares: Sequence[float]) -> TokenCache | Mixture:
-    """The first cache with the others as its old examples; each share is that of all caches after it."""
+    """The first cache with the others as its old examples. Each share counts all caches after it."""
     if len(caches) == 1:
         return caches[0]
     return Mixture(caches[0], mixed(caches[1:], shares[1:]), share=shares[0])
 
 
 def unmixed(pairs: TokenCache | Mixture) -> tuple[list[TokenCache], list[float]]:
-    """What `mixed` was given."""
+    """The caches and shares that `mixed` was called with."""
     if isinstance(pairs, TokenCache):
         return [pairs], []
     caches, shares = unmixed(pairs.old)

@@ -24,7 +24,7 @@ def comma_separated(value: Any) -> Any:
 
 
 class HeldOut:
-    """What `valid` says: files, or a share of the data."""
+    """The setting `valid`: files, or a share of the data."""
 
     if TYPE_CHECKING:
         valid: tuple[str, ...]
@@ -37,7 +37,7 @@ class HeldOut:
 
     @property
     def valid_files(self) -> tuple[str, ...]:
-        """The files to validate with; none if a share is held out."""
+        """The validation files; none if a share is held out."""
         return self.valid if self.valid_share is None else ()
 
     def refuse_impossible_share(self) -> None:
@@ -47,42 +47,42 @@ class HeldOut:
 
 
 class DataSettings(Settings, HeldOut):
-    """Files in any mixture of formats, or a named corpus."""
+    """Files in any mix of formats, or a named corpus."""
 
     source: tuple[str, ...] = Field(
-        (), description="Text files to translate from, one sentence a line; a name, several, or a pattern ('*.en')."
+        (), description="Source text files, one sentence per line: one or several names, or a pattern ('*.en')."
     )
-    target: tuple[str, ...] = Field((), description="Their translations, line by line, in the same order.")
+    target: tuple[str, ...] = Field((), description="Target text files: translations, line by line, in the same order.")
     pairs: tuple[str, ...] = Field(
-        (), description="Files that hold both sides: .tsv, .csv, .jsonl, .po or .tmx (.gz, .xz, .bz2, .zst too)."
+        (), description="Files with both sides: .tsv, .csv, .jsonl, .po or .tmx (.gz, .xz, .bz2, .zst too)."
     )
     columns: tuple[str, str] | None = Field(
-        None, description="Source and target column of the tables, by header or number, or the keys of JSON lines."
+        None, description="Source and target columns of tables, by header or number, or keys of JSON lines."
     )
     languages: tuple[str, str] | None = Field(
-        None, description="Source and target language, as en,de: chooses in TMX files, and how BLEU cuts into words."
+        None, description="Source and target languages, such as en,de: for TMX files and for BLEU's tokenization."
     )
-    corpus: str | None = Field(None, description="Instead: a named corpus; `glassformer corpora` lists them.")
+    corpus: str | None = Field(None, description="A named corpus instead of files; `glassformer corpora` lists them.")
     corpus_size: int = Field(
-        60_000, ge=8000, le=limits.PHRASES, description="The phrasebook: how many pairs to train on."
+        60_000, ge=8000, le=limits.PHRASES, description="Number of training pairs from the phrasebook."
     )
     valid: tuple[str, ...] = Field(
         (),
-        description="Sentences to validate with: two aligned files, one of both sides, or a share to hold out, as 1%. "
-        "Without: 2%, at most 1,000.",
+        description="Validation sentences: two aligned files, one file with both sides, or a share to hold out, such "
+        "as 1%. Default: 2%, at most 1,000.",
     )
     filters: tuple[str, ...] = Field(
-        (), description="Pairs to leave out besides unusable ones: names from `glassformer doctor`, or recommended."
+        (), description="Filters that drop further pairs: names from `glassformer doctor`, or recommended."
     )
     max_tokens: int = Field(
-        200, ge=2, le=limits.TOKENS, description="Training leaves out pairs with a longer side, and says how many."
+        200, ge=2, le=limits.TOKENS, description="Maximum tokens per side. Longer pairs are left out, and counted."
     )
     masks: float = Field(
         0.0,
         ge=0,
         le=0.5,
-        description="Share of the training pairs in which some words are replaced by masks on both sides, so that the "
-        "model learns to place placeholders itself. 0: none.",
+        description="Share of the training pairs in which masks replace some words on both sides, so that the model "
+        "learns to place placeholders. 0: none.",
     )
 
     @field_validator("source", "target", "pairs", "valid", mode="before")
@@ -109,9 +109,9 @@ class DataSettings(Settings, HeldOut):
 
 
 class FileSettings(Settings, HeldOut):
-    """Files with one example a row, or running text."""
+    """Files with one example per row, or running text."""
 
-    widths: ClassVar[tuple[int, ...]]  # how many columns can be chosen
+    widths: ClassVar[tuple[int, ...]]  # numbers of columns that can be chosen
     example: ClassVar[str]
 
     files: tuple[str, ...] = ()
@@ -149,8 +149,8 @@ class TextDataSettings(FileSettings):
 
     files: tuple[str, ...] = Field(
         (),
-        description="Texts to learn from: text files, patterns ('books/*.txt') or folders, or one text a row in "
-        ".jsonl, .csv or .tsv (.gz, .xz, .bz2, .zst too).",
+        description="Training texts: text files, patterns ('books/*.txt') or folders, or one text per row in .jsonl, "
+        ".csv or .tsv (.gz, .xz, .bz2, .zst too).",
     )
     columns: tuple[str, ...] | None = Field(
         None,
@@ -158,24 +158,27 @@ class TextDataSettings(FileSettings):
     )
     valid: tuple[str, ...] = Field(
         (),
-        description="Texts to validate with: files like those to learn from, or a share to hold out, as 5%. Without: "
-        "the last 10% of each text file, at most 1,000,000 characters in all; 2% of rows, at most 1,000.",
+        description="Validation texts: files like the training files, or a share to hold out, such as 5%. Default: the "
+        "last 10% of each text file, at most 1,000,000 characters in total; 2% of rows, at most 1,000.",
     )
     max_tokens: int = Field(
-        256, ge=2, le=limits.TOKENS, description="Tokens of a training window: how far back the model learns to look."
+        256,
+        ge=2,
+        le=limits.TOKENS,
+        description="Tokens of a training window: the context a model learns to use.",
     )
 
 
 class LabelledDataSettings(FileSettings):
-    """Texts with a label each."""
+    """Texts with one label each."""
 
     widths: ClassVar = (2, 3)
     example: ClassVar = "text,label or a,b,label"
 
     files: tuple[str, ...] = Field(
         (),
-        description="Labelled texts: .tsv, .csv or .jsonl (.gz, .xz, .bz2, .zst too), or one text file a class, "
-        "one text a line.",
+        description="Labelled texts: .tsv, .csv or .jsonl (.gz, .xz, .bz2, .zst too), or one text file per class, "
+        "one text per line.",
     )
     columns: tuple[str, ...] | None = Field(
         None,
@@ -184,9 +187,14 @@ class LabelledDataSettings(FileSettings):
     )
     valid: tuple[str, ...] = Field(
         (),
-        description="Examples to validate with: files like those to learn from, or a share to hold out, as 10%. "
-        "Without: 2%, at most 1,000; of little data 10%, at most 50. Each label is held out in proportion.",
+        description="Validation examples: files like the training files, or a share to hold out, such as 10%. Default: "
+        "2%, at most 1,000; 10%, at most 50, if there is little data. Each label is held out in proportion.",
     )
     max_tokens: int = Field(
-        256, ge=2, le=limits.TOKENS, description="Longer texts are cut to this many tokens, and counted."
+        256, ge=2, le=limits.TOKENS, description="Maximum tokens per text. Longer texts are truncated, and counted."
     )
+
+    @property
+    def texts_each(self) -> int:
+        """How many texts a label belongs to: 2 for pairs."""
+        return 1 if self.columns is None else len(self.columns) - 1

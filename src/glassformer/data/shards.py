@@ -1,8 +1,8 @@
-"""One shard of a token cache: a safetensors file with ids and lengths of every column, and a checksum over them.
+"""One shard of a token cache: a safetensors file with the ids and lengths of every column, and a checksum.
 
-The checksum is in the file's own metadata. It covers the file's name, the number of examples left out and each tensor's
-name, type, shape and bytes, so a flipped bit anywhere, a cut file and two files with exchanged names are all
-noticed. Files are flushed to the disk before they get their name.
+The checksum is in the file's metadata. It covers the file's name, the number of examples left out and each tensor's
+name, type, shape and bytes, so it detects a flipped bit anywhere, a truncated file and two files with swapped names.
+Files are flushed to disk before they get their name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from glassformer.data.columns import Columns, Encoded, Ragged
 from glassformer.errors import DataError
 
 IDS, LENGTHS = ".ids", ".lengths"  # after a column's name
-ABOUT = "about"  # the metadata's only entry: the library writes several in any order, and equal shards are equal bytes
+ABOUT = "about"  # the metadata's only entry: the library writes several in any order, which would change the bytes
 BLOCK = 1 << 20  # elements hashed at a time, so that a check needs little memory
 
 Array = NDArray[np.generic]
@@ -33,7 +33,7 @@ class Damaged(DataError):
 
 
 def write_shard(path: Path, encoded: Encoded) -> None:
-    """Puts a shard in its place, whole and with its checksum."""
+    """Writes a shard with its checksum, atomically."""
     tensors: dict[str, Array] = {}
     for name, column in encoded.columns.columns.items():
         tensors[name + IDS] = column.flat
@@ -45,7 +45,7 @@ def write_shard(path: Path, encoded: Encoded) -> None:
 
 
 def read_shard(path: Path) -> Encoded:
-    """The columns of one shard; an error where they are not what was written."""
+    """The columns of one shard. Raises an error if they are not what was written."""
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
         counts = _compare(path, file, _whole(tensors))
@@ -82,7 +82,7 @@ def _whole(tensors: Mapping[str, Array]) -> Iterator[Part]:
 
 
 def _compare(path: Path, file: safe_open, parts: Iterable[Part]) -> tuple[int, int]:
-    """How many examples were left out and how many cut; an error where the checksum is another."""
+    """How many examples were left out and how many truncated. Raises an error if the checksum differs."""
     expected, _, counts = (file.metadata() or {}).get(ABOUT, "").partition(" ")
     if expected != checksum(f"{path.name} {counts}", parts):
         raise Damaged(_describe(path, "its checksum does not match"))
@@ -100,18 +100,18 @@ def _opened(path: Path) -> Iterator[safe_open]:
 
 
 def _describe(path: Path, why: str) -> str:
-    return f"{path} is damaged ({why}). Run the same command again: it is made again from the data."
+    return f"{path} is damaged ({why}). Run the same command again: it will be rebuilt from the data."
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """A file that is whole or not there."""
+    """Writes a file atomically: it is complete or not there."""
     with in_place(path) as temporary:
         temporary.write_bytes(content)
 
 
 @contextmanager
 def in_place(path: Path) -> Iterator[Path]:
-    """A temporary name to write to. What was written is flushed to the disk and gets the name `path`."""
+    """A temporary name to write to. The file is then flushed to disk and renamed to `path`."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
@@ -125,7 +125,7 @@ def in_place(path: Path) -> Iterator[Path]:
 
 
 def flush(path: Path) -> None:
-    """Sends a file's content, or a folder's list of names, all the way to the disk."""
+    """Flushes a file's content, or a folder's list of names, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

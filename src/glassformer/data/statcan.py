@@ -1,6 +1,6 @@
-"""The sentences in the StatCan Dialogue Dataset's package: what Statistics Canada says of its tables, in two languages.
+"""The sentences in the StatCan Dialogue Dataset's package: descriptions of Statistics Canada's tables in two languages.
 
-The package `statcan-dialogue-dataset` (version 0.2.0) carries the descriptions of 5,927 tables as JSON. Four fields
+The package `statcan-dialogue-dataset` (version 0.2.0) contains the descriptions of 5,927 tables as JSON. Four fields
 are sentences or titles, English and French side by side (units; distinct ones):
 
     _data/basic_info.json     title_en, title_fr of each table                                   5,927    5,911
@@ -8,11 +8,11 @@ are sentences or titles, English and French side by side (units; distinct ones):
     _data/code_sets_map.json  en and fr, subject, code_to_title, by equal code                     610      610
     _data/footnotes.json      footnotesEn, footnotesFr of each note of each table               77,614   16,496
 
-Together 84,992 units; without tags, repetitions and what is the same on both sides, 23,719 pairs of 22,729
-English sentences. Not read: names of dimensions, members and frequencies (labels of a word or two), and
+In total 84,992 units; without tags, repetitions and units that are the same on both sides, 23,719 pairs of 22,729
+English sentences. Not read: names of dimensions, members and frequencies (labels of one or two words), and
 title_to_pid.json (the same titles again).
 
-The package is never imported, for that would need pandas; its files are found and read where they are installed.
+The package is never imported, because that would need pandas; its files are read where they are installed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PACKAGE = "statcan_dialogue_dataset"
 INSTALL = "pip install --no-deps statcan-dialogue-dataset"
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")  # links and italics; "p < 0.05" stays
-_SPACES = re.compile(r"[ \t\r\n]+")  # not the no-break space: French sets it before a colon
+_SPACES = re.compile(r"[ \t\r\n]+")  # not the no-break space: French uses it before a colon
 
 
 def folder() -> Path | None:
-    """Where the package's data lies; None where it is not installed. A top-level package is found without a run."""
+    """The package's data folder; None if it is not installed. Finding a top-level package does not import it."""
     spec = find_spec(PACKAGE)
     places = (spec.submodule_search_locations if spec else None) or []
     found = (Path(place) / "_data" for place in places)
@@ -46,14 +46,14 @@ def sentence_units() -> Iterator[tuple[str, str]]:
     """English and French of every unit, repetitions included, each as one line without tags."""
     place = folder()
     if place is None:
-        raise DataError(f"The corpus statcan is not installed. Get it with: {INSTALL}")
+        raise DataError(f"The corpus statcan is not installed. Install it: {INSTALL}")
     try:
         for english, french in _fields(place):
             yield _line(english), _line(french)
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{place}: not laid out as in version 0.2.0 of the package ({type(error).__name__}: {error}). "
-            f"Get that one: {INSTALL}==0.2.0"
+            f"Install that version: {INSTALL}==0.2.0"
         ) from None
 
 
@@ -71,7 +71,7 @@ def _fields(place: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def _line(text: str) -> str:
-    """Without tags, with characters for their HTML names, on one line. Two notes were escaped twice over."""
+    """On one line, without tags, HTML entities replaced. Two notes were escaped twice."""
     plain = html.unescape(html.unescape(text)) if "&" in text else text
     return _SPACES.sub(" ", _TAG.sub("", plain)).strip()
 
@@ -80,6 +80,6 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}. Get the package again: {INSTALL}") from None
+        raise DataError(f"{path} cannot be read: {error.strerror}. Install the package again: {INSTALL}") from None
     except ValueError as error:
-        raise DataError(f"{path} is not whole JSON ({error}). Get the package again: {INSTALL}") from None
+        raise DataError(f"{path} is not complete JSON ({error}). Install the package again: {INSTALL}") from None

@@ -1,10 +1,10 @@
-"""Examples turned into ids once, on disk, read shard by shard: a corpus may be larger than the memory.
+"""Examples as ids on disk, encoded once and read shard by shard: a corpus may be larger than memory.
 
 A cache is a folder of shards, each a safetensors file with the columns of 16,384 examples, and a cache.json that is
-written last. Shards are whole or not there, so a build that was interrupted continues where it stopped; a lock makes a
-second run wait for the first instead of doing the same work. Ids take 2 bytes where the vocabulary allows it, lengths
-4. Each shard carries a checksum. All are checked before a training starts, when damaged ones can still be made again,
-and again whenever they are read.
+written last. Shards are written atomically, so an interrupted build continues where it stopped. A lock makes a second
+run wait for the first instead of doing the same work. Ids take 2 bytes if the vocabulary allows it, lengths 4. Each
+shard has a checksum. All shards are checked before training starts, when damaged ones can still be rebuilt, and again
+whenever they are read.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from glassformer.errors import DataError
 from glassformer.user_cache import user_cache_folder
 
 SHARD = 16_384  # examples
-POOL = 16  # shards in memory at a time: 262,144 examples are enough to find ones of like length
+POOL = 16  # shards in memory at a time: 262,144 examples are enough to group them by length
 FORMAT = 3  # 1 had no checksums, 2 only pairs
 CARD, LOCK, SHARDS = "cache.json", ".lock", "shard-*.safetensors"
 SEAL = "seal"  # the card's key for the sha256 of all its other keys
-NAME = re.compile(r"[0-9a-f]{32}")  # of a cache's folder
+NAME = re.compile(r"[0-9a-f]{32}")  # of a cache folder
 UNUSED_DAYS = 30
 
 Example = Any
-Encode = Callable[[list[Example]], Encoded]  # a task's own: examples to columns of ids
-PoolOf = Callable[[Columns], Pool]  # likewise: columns to batches
+Encode = Callable[[list[Example]], Encoded]  # defined by a task: examples to columns of ids
+PoolOf = Callable[[Columns], Pool]  # defined by a task: columns to batches
 Progress = Callable[[int], None]
 
 
@@ -54,7 +54,7 @@ class TokenCache:
         self.pool_of = pool_of
         card = read_card(folder)
         if card is None:
-            raise DataError(f"{folder} is not a complete token cache. Remove it; it is built again when needed.")
+            raise DataError(f"{folder} is not a complete token cache. Remove it; it will be rebuilt when needed.")
         self.card = card
         self._whole: Pool | None = None
 
@@ -68,11 +68,11 @@ class TokenCache:
 
     @property
     def cut(self) -> int:
-        """Examples that were cut to a length."""
+        """Examples that were truncated."""
         return int(self.card["cut"])
 
     def pools(self, *, seed: int, epoch: int) -> Iterator[Pool]:
-        """All examples, some shards at a time; which ones come together is a function of (seed, epoch)."""
+        """All examples, a few shards at a time; which shards are together is a function of (seed, epoch)."""
         shards = int(self.card["shards"])
         if shards <= POOL:
             if self._whole is None:
@@ -89,9 +89,9 @@ class TokenCache:
 
 
 def cache_folder() -> Path:
-    """Where caches live: below $GLASSFORMER_CACHE, or the user's cache folder. Nothing else is in it.
+    """The folder of the caches: below $GLASSFORMER_CACHE, or the user's cache folder. Nothing else is in it.
 
-    Where the user's folder cannot be written, or there is no home, it is a temporary folder of the user's own.
+    If the user's folder cannot be written, or there is no home, it is a private temporary folder.
     """
     if own := os.environ.get("GLASSFORMER_CACHE"):
         return Path(own) / "tokens"
@@ -103,7 +103,7 @@ def cache_folder() -> Path:
 
 
 def _temporary_folder() -> Path:
-    """The same for every process of this user; refused where another user may have made it."""
+    """The same for every process of this user; refused if another user may have created it."""
     folder = Path(tempfile.gettempdir()) / f"glassformer-{os.getuid()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -122,11 +122,10 @@ def build_cache(
     on_wait: Callable[[], None] | None = None,
     on_damage: Callable[[str], None] | None = None,
 ) -> None:
-    """Fills `folder` from `examples`, unless that was done before.
+    """Builds the cache in `folder` from `examples`, unless it exists.
 
-    A cache that was made before is checked. Damaged files are made again, with the same bytes, and reported to
-    `on_damage`. Reading continues in this thread while the tokenizer's own threads, which need no interpreter, work on
-    the last shard.
+    An existing cache is checked. Damaged files are rebuilt with the same bytes, and reported to `on_damage`. This
+    thread continues to read while the tokenizer's threads, which do not hold the GIL, work on the previous shard.
     """
     with held(folder, on_wait=on_wait):
         damaged = damaged_files(folder)
@@ -134,10 +133,10 @@ def build_cache(
             return
         if damaged and on_damage is not None:
             names = damaged[0] if len(damaged) == 1 else f"{damaged[0]} and {len(damaged) - 1:,} more"
-            on_damage(f"The token cache {folder} is damaged ({names}); making it again from the data")
+            on_damage(f"The token cache {folder} is damaged ({names}); rebuilding it from the data")
         try:
             sizes = list(make_shards(folder, examples, encode, progress))
-        except DataError:  # the data are not what they seemed: nothing of them may stay
+        except DataError:  # the data is not usable after all: keep nothing of it
             for shard in folder.glob(SHARDS):
                 shard.unlink()
             raise
@@ -151,7 +150,7 @@ def build_cache(
 def make_shards(
     folder: Path, examples: Iterable[Example], encode: Encode, progress: Progress | None
 ) -> Iterator[tuple[int, int, int]]:
-    """For each shard in turn: how many examples are in it, how many were left out and how many cut."""
+    """For each shard in turn: how many examples are in it, how many were left out and how many truncated."""
     done = 0
     with ThreadPoolExecutor(max_workers=1) as worker:
         work = (
@@ -167,7 +166,7 @@ def make_shards(
 
 
 def one_ahead(items: Iterator[Any]) -> Iterator[Any]:
-    """The items one step late: the next is begun before this one is waited for."""
+    """The items one step late: the next one is started before this one is awaited."""
     before = next(items, None)
     while before is not None:
         following = next(items, None)
@@ -182,7 +181,7 @@ def shards_of(examples: Iterable[Example]) -> Iterator[list[Example]]:
 
 
 def make_shard(path: Path, examples: list[Example], encode: Encode) -> tuple[int, int, int]:
-    """Encodes one shard, unless an earlier build that was interrupted did; examples in it, left out, and cut."""
+    """Encodes one shard, unless an interrupted build did. Returns examples in it, left out, and truncated."""
     with suppress(DataError):
         made = read_shard(path)
         return len(made.columns), made.left_out, made.cut
@@ -196,17 +195,17 @@ def shard_path(folder: Path, number: int) -> Path:
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:
-    """What a finished cache says of itself; None where there is none, or where a file of it is missing."""
+    """The card of a finished cache; None if there is no cache, or if one of its files is missing."""
     card = _card(folder)
     if card is None or not all(shard_path(folder, number).is_file() for number in range(card["shards"])):
         return None
     with suppress(OSError):
-        os.utime(folder / CARD)  # in use: sweeping leaves it alone
+        os.utime(folder / CARD)  # marks it as used: `sweep` keeps it
     return card
 
 
 def damaged_files(folder: Path) -> list[str]:
-    """Names of the files of a finished cache that are not what was written. Each shard is read once, bit by bit."""
+    """Names of damaged files of a finished cache. Each shard is read once, block by block."""
     if not (folder / CARD).exists() or _of_another_version(folder):
         return []
     card = _card(folder)
@@ -224,7 +223,7 @@ def _damaged(path: Path) -> bool:
 
 
 def _card(folder: Path) -> dict[str, Any] | None:
-    """The card of a finished cache in this version's format, if it is what was written."""
+    """The card of a finished cache, if it is undamaged and in this version's format."""
     card = _content(folder / CARD)
     seal = card.pop(SEAL, None)
     return card if card.get("format") == FORMAT and seal == seal_of(card) else None
@@ -255,7 +254,7 @@ def held(folder: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator
         lock = (folder / LOCK).open("a")
     except OSError as error:
         raise DataError(
-            f"{folder}: cannot be made or written ({error.strerror}). Set GLASSFORMER_CACHE to a folder of your own."
+            f"{folder}: cannot be created or written ({error.strerror}). Set GLASSFORMER_CACHE to another folder."
         ) from None
     with lock:
         try:
@@ -268,14 +267,14 @@ def held(folder: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator
 
 
 def sweep(root: Path, *, now: float | None = None) -> list[Path]:
-    """Removes caches of ours that nobody has used for 30 days and nobody is building; returns what went."""
+    """Removes caches that were not used for 30 days and are not being built; returns the removed folders."""
     oldest = (time.time() if now is None else now) - UNUSED_DAYS * 86_400
     ours = [path for path in root.glob("*") if NAME.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
     return [folder for folder in ours if (folder / LOCK).exists() and _removed(folder, oldest)]
 
 
 def _removed(folder: Path, oldest: float) -> bool:
-    with suppress(OSError), (folder / LOCK).open("a") as lock:  # a file may go while we look
+    with suppress(OSError), (folder / LOCK).open("a") as lock:  # a file may disappear in the meantime
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if max(path.stat().st_mtime for path in folder.iterdir() if path.name != LOCK) < oldest:
             shutil.rmtree(folder, ignore_errors=True)

@@ -13,12 +13,12 @@ from torch import Tensor
 from glassformer.data.batches import Encoder
 from glassformer.data.columns import Columns, Encoded, Index, Ragged, stored_ids
 
-Text = tuple[str, bool]  # a piece of text, and whether a document begins with it
+Text = tuple[str, bool, bool]  # a piece of text; whether a document begins with it; whether it is a whole document
 
 
 @dataclass(frozen=True)
 class WindowBatch:
-    """Windows of text: the tokens that go in, and at each place the token that is to come out."""
+    """Windows of text: the input tokens, and at each position the token to predict."""
 
     ids: Tensor  # (B, T)
     lengths: Tensor  # (B,)
@@ -31,7 +31,7 @@ class WindowBatch:
 
     @property
     def target_mask(self) -> Tensor:
-        """(B, T), True where a real token is to come out."""
+        """(B, T), True where there is a token to predict."""
         return torch.arange(self.ids.size(1), device=self.ids.device) < self.lengths[:, None]
 
     @property
@@ -48,7 +48,7 @@ class WindowBatch:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows in memory; each has one token more than are predicted."""
+    """Windows in memory; each has one token more than it predicts."""
 
     columns: Columns
     pad: int
@@ -66,21 +66,24 @@ class Windows:
         return WindowBatch(rows[:, :-1], lengths, rows[:, 1:], index)
 
 
-def encode_windows(pieces: Sequence[Text], tokenizer: Encoder, *, size: int, begin: int) -> Encoded:
-    """Pieces of one document are joined, then cut into windows of `size` predictions.
+def encode_windows(
+    pieces: Sequence[Text], tokenizer: Encoder, *, size: int, begin: int, end: int | None = None
+) -> Encoded:
+    """Joins the pieces of each document and cuts it into windows of `size` predictions. Whole documents get an `end`.
 
     A window starts with the token that the first prediction is made from: `begin`, or the last token before it.
     """
-    flat, lengths = tokenizer.encode_flat([text for text, _ in pieces])
+    flat, lengths = tokenizer.encode_flat([text for text, _, _ in pieces])
     ends = np.cumsum(lengths)
     rows: list[Any] = []
     sizes: list[int] = []
     for first, last in documents(pieces):
         ids = flat[ends[first] - lengths[first] : ends[last]]
-        whole = np.concatenate([[begin], ids]).astype(flat.dtype)
+        last_token = [end] if pieces[last][2] and end is not None else []
+        whole = np.concatenate([[begin], ids, last_token]).astype(flat.dtype)
         cut = [whole[at : at + size + 1] for at in range(0, len(whole) - 1, size)]
         rows += cut
-        written = sum(len(text.encode("utf-8", "surrogatepass")) for text, _ in pieces[first : last + 1])
+        written = sum(len(text.encode("utf-8", "surrogatepass")) for text, _, _ in pieces[first : last + 1])
         sizes += shares_of(written, [len(row) - 1 for row in cut])
     stored = stored_ids(np.concatenate(rows) if rows else flat[:0], len(tokenizer))
     text = Ragged(stored, np.array([len(row) for row in rows], dtype=np.int64))
@@ -89,12 +92,12 @@ def encode_windows(pieces: Sequence[Text], tokenizer: Encoder, *, size: int, beg
 
 def documents(pieces: Sequence[Text]) -> Iterator[tuple[int, int]]:
     """The first and the last piece of each document."""
-    starts = [number for number, (_, starts) in enumerate(pieces) if starts or number == 0]
+    starts = [number for number, (_, starts, _) in enumerate(pieces) if starts or number == 0]
     for first, following in zip(starts, [*starts[1:], len(pieces)], strict=True):
         yield first, following - 1
 
 
 def shares_of(total: int, weights: Sequence[int]) -> list[int]:
-    """A whole number shared out by weights: the shares add up to it."""
+    """An integer split in proportion to weights; the shares add up to it."""
     upto = np.rint(total * np.cumsum(weights) / max(1, sum(weights))).astype(np.int64)
     return np.diff(upto, prepend=0).tolist()

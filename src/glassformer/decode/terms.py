@@ -148,7 +148,7 @@ class Vocabulary:
 
     eos: int
     prolonging: NDArray[np.bool_]  # (V,) they would continue it
-    silent: NDArray[np.bool_]  # (V,) they add nothing to the text
+    empty_tokens: NDArray[np.bool_]  # (V,) they add nothing to the text
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class BestWithTerms:
     def may_follow(self, state: TermState, tokens: Ints) -> NDArray[np.bool_]:
         """No end before all terms are complete, no change to the last word of a term, no empty tokens."""
         ends = tokens == self.vocabulary.eos
-        barred = self.vocabulary.silent[tokens] & ~ends
+        barred = self.vocabulary.empty_tokens[tokens] & ~ends
         if state.closing:
             barred |= self.vocabulary.prolonging[tokens]
         return ~barred & ~(ends & bool(state.open))

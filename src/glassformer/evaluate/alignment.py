@@ -27,7 +27,7 @@ def word_links(
 ) -> Links:
     """Links from the attention of pieces (T, S): each target word to the source word it looks at most.
 
-    source_words and target_words give the word of each piece, None for pieces that are no word (the end mark). The
+    source_words and target_words give the word of each piece; None for a piece outside all words (the end mark). The
     attention of a word is the mean over its target pieces and the sum over the pieces of each source word.
     """
     by_word = by_words(attention, source_words, target_words)
@@ -57,9 +57,9 @@ def _summed(
 
 
 def words_of_pieces(spans: Sequence[tuple[int, int]], word_spans: Sequence[tuple[int, int]]) -> list[int | None]:
-    """For each piece's character span, the word it overlaps first; None where it overlaps none (a lone space).
+    """For each piece's character span, the first word that it overlaps; None if it overlaps none (a lone space).
 
-    Both come in the order of the text.
+    Both lists are in text order.
     """
     owners: list[int | None] = []
     ends = [right for _, right in word_spans]

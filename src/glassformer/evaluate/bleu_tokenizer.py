@@ -1,8 +1,8 @@
-"""How BLEU cuts a sentence into words: sacreBLEU's tokenizer for the language, or for the script, of the references.
+"""How BLEU splits a sentence into words: sacreBLEU's tokenizer for the language, or for the script, of the references.
 
-BLEU counts matching words, and its usual tokenizer, 13a, finds them by spaces. A Chinese or Thai sentence is one long
-word to it: unless the translation is right to the letter, the score is about 0. Scores made with different tokenizers
-cannot be compared; their signature says which one it was (tok:13a, tok:zh, ...).
+BLEU counts matching words. Its usual tokenizer, 13a, splits at spaces, so a Chinese or Thai sentence is one long word:
+unless the translation is exactly right, the score is about 0. Scores made with different tokenizers cannot be compared;
+the signature names the tokenizer (tok:13a, tok:zh, ...).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _KANA_SHARE = 0.1  # of the Chinese characters and kana together: Japanese has f
 def bleu_tokenizer(language: str | None, references: Iterable[Sequence[str]]) -> str:
     """The name of sacreBLEU's tokenizer for translations into `language`, a code such as de or zh-TW.
 
-    Where the code is None, or not one of those above, the script of the references decides: a file may be called
-    anything. Each sentence may have several references.
+    If the code is None or not listed above, the script of the references decides, because a file may have any name.
+    Each sentence may have several references.
     """
     code = re.split("[-_]", language.strip().lower())[0] if language else ""
     chosen = _LANGUAGES.get(code) or _by_script(references)

@@ -1,8 +1,8 @@
 """Scores of classes: accuracy, macro F1 and Matthews' correlation, and the confusion matrix.
 
 An example's last element is its true label; a prediction is a label. Labels are strings or whole numbers.
-`class_metrics(labels)` knows all classes; without labels the classes are those of the examples, and a prediction of
-another class is wrong without being a class of its own.
+`class_metrics(labels)` knows all classes. Without labels, the classes are those of the examples; a prediction of any
+other class is wrong, but does not add a class.
 
 Macro F1 and Matthews' correlation do not need the whole confusion matrix: it is enough to count how often each class
 was right, predicted and true (3 columns per class). So the counts of many examples fit in memory even with a thousand
@@ -75,7 +75,7 @@ def places_of(labels: Iterable[Label]) -> dict[Label, int]:
 
 
 def macro_f1(summed: Counts) -> NDArray[np.float64]:
-    """The mean over the classes of F1 = 2 right / (predicted + true), in percent; a class that never occurs is 0."""
+    """The mean over the classes of F1 = 2 right / (predicted + true), in percent; 0 for a class that never occurs."""
     right, predicted, true = by_class(summed)
     f1: NDArray[np.float64] = 200 * right / np.maximum(predicted + true, 1)
     return f1.mean(axis=1)

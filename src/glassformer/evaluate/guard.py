@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from glassformer.evaluate.lengths import Lengths
 
 LOOP = 4  # repetitions in a row that count as a loop
-LONGEST = 8  # the most tokens of what is repeated
+LONGEST = 8  # the most tokens in the repeated part
 WORDS = 4  # a shorter text may well be the same in both languages
 
 # The settings of the second search.
@@ -38,7 +38,7 @@ class Checked(Protocol):
     def score(self) -> float: ...
     @property
     def wrong(self) -> str:
-        """What the guard found; empty: nothing."""
+        """The problem that the guard found; empty if none."""
 
     @property
     def repaired(self) -> bool:
@@ -57,7 +57,7 @@ def what_is_wrong(
     finished: bool,
     lengths: Lengths = Lengths(),  # noqa: B008 (frozen)
 ) -> str:
-    """The name of what is wrong, or nothing. Repetition in the source may be kept.
+    """The name of the problem; empty if there is none. Repetition in the source may be kept.
 
     A translation whose length is far from that of all training pairs (`lengths`) misses part of the text, or adds some.
     """
@@ -109,9 +109,9 @@ def guarded(
     *,
     n_best: int,
 ) -> list[list[C]]:
-    """The translations of each source with what is wrong with them; those that are wrong are searched for again.
+    """The translations of each source, each marked with its problem; wrong ones are searched for again.
 
-    `rows` are the tokens of the sources. `judge` names what is wrong with a translation of source i. `search_again`
+    `rows` are the tokens of the sources. `judge` names the problem of a translation of source i. `search_again`
     returns the translations of some sources by a careful search; None: there is no second search.
     """
     judged = [[replace(one, wrong=judge(i, one)) for one in own] for i, own in enumerate(found)]
@@ -138,7 +138,7 @@ def with_second_search(found: Sequence[C], new: Sequence[C]) -> list[C]:
 
 
 def still_wrong(one: Checked) -> str:
-    """What the guard found and could not repair; empty: nothing."""
+    """The problem that the guard could not repair; empty if none."""
     return "" if one.repaired else one.wrong
 
 

@@ -22,10 +22,10 @@ def score_with_interval(
     resamples: int = RESAMPLES,
     decoding: str = "",
 ) -> Score:
-    """The score of all examples, with an interval by the bootstrap, which is seeded.
+    """The score of all examples, with an interval by a seeded bootstrap.
 
-    Metrics of losses take (N, 2) losses as predictions. Where the field has its own way to compute the interval
-    (sacreBLEU's), the numbers and the signature are those.
+    Metrics of losses take (N, 2) losses as predictions. If the field has its own way to compute the interval
+    (sacreBLEU's), that is used, with its signature.
     """
     check_alike(predictions, examples)
     if metric.own_interval is not None:
@@ -37,7 +37,7 @@ def score_with_interval(
 
 
 def bootstrap(found: Measured, *, resamples: int = RESAMPLES, seed: int = SEED) -> tuple[float, float]:
-    """95% interval: examples are drawn with replacement, as many as there are, again and again."""
+    """95% interval: N of the N examples are drawn with replacement, `resamples` times."""
     random, count = np.random.default_rng(seed), len(found.values)
     sums = np.stack([drawn_sum(found.values, random.integers(0, count, count)) for _ in range(resamples)])
     low, high = np.percentile(found.metric.score(sums), [2.5, 97.5]).tolist()

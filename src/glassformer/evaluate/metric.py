@@ -1,12 +1,12 @@
-"""A metric: what a number is called, which way is better, and how it is computed from counts of single examples.
+"""A metric: its name, whether higher or lower is better, and how it is computed from the counts of single examples.
 
 Counts of examples add up, and the score of their sum is the score of all examples together. So intervals, paired tests
 and the choice of the weights to keep work for every metric in the same way (evaluate/significance.py).
 
-An example is what a task reads. Metrics use its last element, which is what is right: the references of a text, its
-label. A metric that needs to know more than the examples say (a language, the names of all classes) is made by a
-function (`translation_metrics(language)`, `class_metrics(labels)`). Such metrics have the same keys, labels and
-directions as those made without that knowledge.
+An example is what a task reads. Metrics use its last element, the correct answer: the references of a text, or its
+label. If a metric needs more than the examples (a language, the names of all classes), a function makes it
+(`translation_metrics(language)`, `class_metrics(labels)`). Such metrics have the same keys, labels and directions as
+those made without that information.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ AUTO = "auto"  # best_by: the loss and the headline metric decide together
 
 @dataclass(frozen=True)
 class Scale:
-    """What the values of a metric mean, for charts and for reports in words. None: nothing is known."""
+    """What the values of a metric mean, for charts and for reports in words. None: unknown."""
 
     low: float = 0.0  # the ends of the scale
-    high: float | None = 100.0  # None: open
-    words: tuple[tuple[float, str], ...] = ()  # (value, what at least this value means), the best first
-    excellent: float | None = None  # from here on there is little to gain
-    fair: float | None = None  # below this, more data are likely to help
-    weak: float | None = None  # below this, the model is hardly of use
+    high: float | None = 100.0  # None: no upper end
+    words: tuple[tuple[float, str], ...] = ()  # (value, what at least this value means), best first
+    excellent: float | None = None  # from here on, there is little to gain
+    fair: float | None = None  # below this, more data is likely to help
+    weak: float | None = None  # below this, the model is hardly usable
     gain: float = 0.0  # smaller changes between validations are no trend
-    noise: float = 0.0  # divided by the root of the number of examples: a change that chance often makes
+    noise: float = 0.0  # divided by the root of the number of examples: a change that is often chance
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Metric:
     """One way to measure a model. Only evaluate/ and the tasks refer to a metric by its name."""
 
     key: str  # in settings and records: best_by = "accuracy", "valid_accuracy"
-    label: str  # as people call it
+    label: str  # the name that people read
     score: ScoreOf
-    counts: Callable[[Any, Any], Counts]  # (predictions or losses, examples) -> (N, counts)
+    counts: Callable[[Any, Any], Counts]  # (predictions, examples), or (losses, pool) if `from_losses` -> (N, counts)
     higher_is_better: bool = True
     digits: int = 1  # decimals that are shown
     unit: str = ""  # "%"
     margin: float = 0.0  # differences this small do not matter, even if they are significant
     from_losses: bool = False  # counted from the validation losses (N, 2), not from predictions
     at_validations: bool = True  # measured at each validation, not only at the end
-    judges_one: bool = False  # the score of a single example says something
+    judges_one: bool = False  # the score of a single example is meaningful
     scale: Scale = Scale()
     signature: Callable[[Sequence[Any]], str] | None = (
         None  # examples -> how it is computed, so that others can compare
@@ -67,7 +67,7 @@ class Metric:
     own_interval: Callable[[Sequence[Any], Sequence[Any], int], Score] | None = None
 
     def shown(self, value: float) -> str:
-        """The number as people read it."""
+        """The number as text, with its unit."""
         return f"{value:.{self.digits}f}{self.unit}"
 
     def gain(self, before: float, after: float) -> float:
@@ -75,11 +75,11 @@ class Metric:
         return after - before if self.higher_is_better else before - after
 
     def reaches(self, value: float, level: float | None) -> bool:
-        """Whether a value is at least as good as `level`; no value reaches a level that is not known."""
+        """Whether a value is at least as good as `level`; always False if the level is None."""
         return level is not None and self.gain(level, value) >= 0
 
     def words(self, value: float) -> str:
-        """What a value means, or nothing."""
+        """What a value means in words; empty if unknown."""
         words = self.scale.words
         found = (text for level, text in words if self.reaches(value, level))
         return next(found, words[-1][1]) if words else ""
@@ -104,7 +104,7 @@ def measured(
     examples: Sequence[Any],
     losses: Sequence[Any] | Counts | None = None,
 ) -> dict[str, Measured]:
-    """Each metric with its counts, by key. Metrics of losses are left out where no losses are given."""
+    """Each metric with its counts, by key. Metrics of losses are left out if no losses are given."""
     found = {}
     for metric in metrics:
         given: Any = losses if metric.from_losses else predictions
@@ -117,7 +117,7 @@ def measured(
 def check_alike(predictions: Sequence[Any] | Counts, examples: Sequence[Any]) -> None:
     if not len(predictions) or len(predictions) != len(examples):
         raise DataError(
-            f"Got {len(predictions):,} predictions and {len(examples):,} examples: there must be equally many, and at "
+            f"Got {len(predictions):,} predictions and {len(examples):,} examples; give the same number of each, at "
             "least one."
         )
 
@@ -128,12 +128,12 @@ def mean_of(summed: Counts) -> NDArray[np.float64]:
 
 
 def percent_of(summed: Counts) -> NDArray[np.float64]:
-    """[right, number] -> the percentage that is right."""
+    """[correct, number] -> the percentage that is correct."""
     return 100 * summed[:, 0] / np.maximum(summed[:, 1], 1)
 
 
 def as_counted(losses: Sequence[Any], examples: Sequence[Any]) -> Counts:  # noqa: ARG001 (a metric's signature)
-    """The losses as they are: (N, 2), sum and weight of each example."""
+    """The losses unchanged: (N, 2), sum and weight of each example."""
     return np.asarray(losses, dtype=np.float64)
 
 
@@ -158,12 +158,12 @@ def by_key(metrics: Iterable[Metric]) -> dict[str, Metric]:
 
 
 def headline(metrics: Iterable[Metric]) -> Metric | None:
-    """The first metric that says more than the loss does: it is counted from predictions, at each validation."""
+    """The task's main metric besides the loss: the first one computed from predictions at each validation."""
     return next((metric for metric in metrics if metric.at_validations and not metric.from_losses), None)
 
 
 def check_best_by(best_by: str, metrics: Iterable[Metric]) -> None:
-    """A ValueError, for the validator of a recipe, if `train.best_by` names no metric of the task."""
+    """Raises a ValueError, for the validator of a recipe, if `train.best_by` is not a metric of the task."""
     known = [AUTO, *(key for key, metric in by_key(metrics).items() if metric.at_validations)]
     if best_by in known:
         return

@@ -1,6 +1,6 @@
 """Scores of language models, from the losses of a validation: perplexity and bits per byte.
 
-The losses are (N, 2): of each example the summed loss in nats and the number of its tokens. An example is a text, or a
+The losses are (N, 2): for each example, the summed loss in nats and the number of tokens. An example is a text, or a
 tuple whose last element is the text that was predicted.
 """
 

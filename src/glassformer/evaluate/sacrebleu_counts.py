@@ -19,11 +19,11 @@ from glassformer.evaluate.score import Score
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreMetric
 
-References = Sequence[Sequence[str]]  # of each sentence
+References = Sequence[Sequence[str]]  # for each sentence
 
 
 def make_bleu(language: str | None, references: References) -> SacreMetric:
-    """BLEU that finds the words of the references' language (see `bleu_tokenizer`)."""
+    """BLEU with the tokenizer for the references' language (see `bleu_tokenizer`)."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=bleu_tokenizer(language, references))

@@ -14,14 +14,14 @@ class Score:
     low: float | None = None
     high: float | None = None
     signature: str = ""  # how it was computed, so that others can compare
-    sentences: int | None = None  # how many examples it was measured on
+    sentences: int | None = None  # number of examples it was measured on
     decoding: str = ""  # how the predictions were made: greedy, or beam 5
     key: str = ""  # of its metric, if it has one
     unit: str = "sentences"  # what the examples are called
 
     @property
     def interval(self) -> str:
-        """The interval in words, or nothing."""
+        """The interval in words; empty if there is none."""
         return "" if self.low is None or self.high is None else f"95% interval {self.low:.2f} to {self.high:.2f}"
 
     @property

@@ -1,9 +1,9 @@
 """Whether one model is better than another: both predict the same examples, and their difference is tested.
 
-The p-value is that of paired approximate randomization (Noreen 1989; Riezler and Maxwell 2005): if the two were equally
-good, it would not matter which of them made a prediction. So the two are exchanged at random, example by example, and
-it is counted how often that makes as large a difference as the real one. The interval is that of the paired bootstrap
-(Koehn 2004). Both work on the counts of each example, for any metric, and both are seeded.
+The p-value comes from paired approximate randomization (Noreen 1989; Riezler and Maxwell 2005): if both models were
+equally good, it would not matter which of them made a prediction. So their predictions are swapped at random, example
+by example, and the p-value is the share of trials with a difference at least as large as the real one. The interval
+comes from the paired bootstrap (Koehn 2004). Both work on the counts of each example, for any metric, and are seeded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from glassformer.evaluate.metric import Counts, Metric, ScoreOf
 
 TRIALS, RESAMPLES, SEED = 10_000, 2_000, 12345
-CELLS = 4_000_000  # of a table of trials by examples that is in memory at a time
+CELLS = 4_000_000  # the most cells, trials by examples, that are in memory at a time
 TIE = 1e-9  # differences that are equal except for rounding count as equal
 
 
@@ -68,7 +68,7 @@ def difference(
 def randomization_p(
     first: Counts, second: Counts, score: ScoreOf, *, trials: int | None = None, seed: int = SEED
 ) -> float:
-    """The share of random exchanges with at least the real difference; the real one is counted among them."""
+    """The share of random swaps with at least the real difference; the real one counts as one of them."""
     trials = trials or TRIALS
     real = abs(_score_gap(first, second, score))
     random, hits = np.random.default_rng(seed), 0
@@ -106,7 +106,7 @@ def paired_gap(first: Counts, second: Counts, score: ScoreOf) -> tuple[float, fl
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for several comparisons (Holm 1979): with more of them, one is more likely to be luck."""
+    """p-values adjusted for several comparisons (Holm 1979): among many, a small p-value is more likely by chance."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, i in enumerate(order):

@@ -1,8 +1,8 @@
 """Scores of translations: sacreBLEU's BLEU and chrF with their signatures, and exact match.
 
 An example is a pair of a source and its references; a prediction is the text of a translation. `translation_metrics`
-makes the three metrics for translations into a language, which decides how BLEU finds the words. BLEU, CHRF and EXACT
-are those for a language that is not known: the script of the references decides.
+makes the three metrics for a target language, which decides how BLEU splits text into words. BLEU, CHRF and EXACT are
+for an unknown language: the script of the references decides.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from glassformer.evaluate.score import Score
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreMetric
 
-References = Sequence[Sequence[str]]  # of each sentence
+References = Sequence[Sequence[str]]  # for each sentence
 Examples = Sequence[tuple[str, Sequence[str]]]  # source and references
 Make = Callable[[References], "SacreMetric"]  # sacreBLEU's metric for these references
 
 POINTS = Scale(excellent=90.0, fair=60.0, weak=30.0, gain=0.5, noise=20.0)
 
-# What a BLEU of at least this much means, roughly: the bands that translators' tools commonly quote.
+# What a BLEU of at least this much means, roughly: the bands that translation tools commonly quote.
 BLEU_WORDS = (
     (90.0, "nearly all are right"),
-    (60.0, "most are right or nearly so"),
+    (60.0, "most are right or nearly right"),
     (40.0, "good translations, with slips"),
     (30.0, "understandable, often good"),
     (20.0, "the gist comes through, with clear mistakes"),
@@ -106,7 +106,7 @@ def corpus_scores(
 ) -> list[Score]:
     """BLEU, chrF and exact match of all sentences; each sentence may have several references.
 
-    `language` is the code of what was translated into; it decides how BLEU finds the words (see `bleu_tokenizer`).
+    `language` is the code of the target language; it decides how BLEU splits words (see `bleu_tokenizer`).
     """
     check_translations(hypotheses, references)
     examples, metrics = with_references(references), translation_metrics(language)
@@ -131,6 +131,6 @@ def with_references(references: References) -> list[tuple[str, Sequence[str]]]:
 def check_translations(hypotheses: Sequence[str], references: References) -> None:
     if not hypotheses or len(hypotheses) != len(references):
         raise DataError(
-            f"Got {len(hypotheses):,} translations and {len(references):,} references: there must be equally many, "
-            "and at least one."
+            f"Got {len(hypotheses):,} translations and {len(references):,} references; give the same number "
+            "of each, at least one."
         )

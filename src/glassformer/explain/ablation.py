@@ -1,7 +1,7 @@
 """Removing an attention head, to see what the rest of the model does without it.
 
-A head's result is replaced before the heads are combined: by 0, or by the head's mean result, so that only what the
-head does for this input in particular is lost.
+A head's result is replaced before the heads are combined: by 0, or by the head's mean result, which removes only what
+the head does for this particular input.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The architecture of a model as a tree: what it is made of, shapes, parameters, and what a token costs.
+"""The architecture of a model as a tree: its parts, shapes, parameters, and the cost of a token.
 
-Read off the modules themselves, so it is true of every model, and needs no numbers in them (torch's meta device).
+It is read from the modules themselves, so it works for every model, also on torch's meta device (no weights in memory).
 
-FLOPs are those of one token's forward pass: 2 for every weight that it meets in a product (a multiplication and an
-addition), and in each attention 4 x context x heads x head width (scores, and the mixture of values). Norms,
-activations and softmax, which are small beside them, are not counted; nor is what happens once a text (a pooler, a head
-that tells the class of all of it). Of an encoder-decoder it is one source token and one target token. Of experts only
-those that a token is sent to count.
+FLOPs are those of one token's forward pass: 2 for every weight that the token is multiplied with (a multiplication and
+an addition), and 4 x context x heads x head width in each attention (scores, and the weighted sum of values). Norms,
+activations and softmax are small in comparison and not counted. Parts used once per text (a pooler, a class head) are
+not counted either. In an encoder-decoder, one source token and one target token are counted. With experts, only those
+that a token is sent to count.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from glassformer.nn.patches import GridPositions
 from glassformer.nn.taps import Tap
 
 UNSEEN = (Tap, Dropout, nn.Identity, ScaledDotProduct)
-BYTES = 4  # of a number in fp32
+BYTES = 4  # per number, in fp32
 USUAL_CONTEXT = 512
 
 
 @dataclass(frozen=True)
 class Part:
-    """A module, or several alike."""
+    """A module, or several identical ones."""
 
     name: str
     what: str  # its class
     shape: str
-    parameters: int  # of all `times` together; of tied ones only where they come first
-    flops: int  # the same, for one token
+    parameters: int  # of all `times` together; tied ones count only where they come first
+    flops: int  # of all `times` together, for one token
     times: int = 1
-    tied: str = ""  # the name of what it shares its weights with
-    once: bool = False  # used once a text, not for every token
+    tied: str = ""  # the name of the part it shares its weights with
+    once: bool = False  # used once per text, not for every token
     parts: tuple[Part, ...] = ()
 
 
@@ -63,7 +63,7 @@ class Architecture:
 
 
 def architecture_of(model: nn.Module, *, kind: str, context: int | None = None) -> Architecture:
-    """The tree of a model; `context` is how many tokens an attention sees."""
+    """The tree of a model; `context` is the number of tokens that attention sees."""
     config = cast(Settings, model.config)
     chosen = context or usual_context(model)
     root = Reader(model, chosen).part("", model)
@@ -80,25 +80,25 @@ def architecture_of(model: nn.Module, *, kind: str, context: int | None = None) 
 
 
 def usual_context(model: nn.Module) -> int:
-    """As long as texts can be, where there is a limit; all patches of an image."""
+    """The length of the longest text, if there is a limit; for images, the number of patches."""
     if patches := patches_of(model):
         return patches
     return int(getattr(model.config, "max_length", USUAL_CONTEXT))
 
 
 def patches_of(module: nn.Module) -> int:
-    """The tokens of an image, where images are read here; else 0."""
+    """The number of tokens of an image if this module reads images, else 0."""
     positions = getattr(getattr(module, "inputs", None), "positions", None)
     return len(positions.weight) if isinstance(positions, GridPositions) else 0
 
 
 class Reader:
-    """Goes through a model in the order of its modules, and counts every weight where it is first met."""
+    """Walks through a model in the order of its modules, and counts every weight where it first occurs."""
 
     def __init__(self, model: nn.Module, context: int) -> None:
         self.context = context
-        self.first: dict[int, str] = {}  # where a weight was first met
-        self.memory = patches_of(getattr(model, "encoder", model))  # what cross-attention sees, if it is an image
+        self.first: dict[int, str] = {}  # where a weight first occurred
+        self.memory = patches_of(getattr(model, "encoder", model))  # tokens that cross-attention sees in an image
         self.window = getattr(model, "window", None)
         self.whole_texts = getattr(model.config, "head", None) == "sentence" or bool(patches_of(model))
 
@@ -124,7 +124,7 @@ class Reader:
         children = list(module.named_children())
         for name, child in sorted(
             children, key=lambda one: one[0] != "encoder"
-        ):  # it comes first, wherever it was made
+        ):  # it comes first, wherever it was defined
             if isinstance(child, HeadsOut):
                 yield self.mixture(module, child, patches)
             if isinstance(child, nn.ModuleList):
@@ -135,7 +135,7 @@ class Reader:
                 yield self.part(name, child, f"{place}{name}.", patches=patches)
 
     def mixture(self, attention: nn.Module, out: HeadsOut, patches: int) -> Part:
-        """What has no weights: scores of all that is seen, and the mixture of its values."""
+        """The part of attention without weights: the scores, and the weighted sum of values."""
         seen = patches or self.context
         if isinstance(attention, CrossAttention):
             seen = self.memory or self.context
@@ -166,7 +166,7 @@ def shape_of(module: nn.Module, own: Sequence[tuple[str, Tensor]]) -> str:
 
 
 def folded(parts: Sequence[Part]) -> Iterator[Part]:
-    """Neighbours of the same name and make become one."""
+    """Merges neighbours with the same name and structure."""
     for _, group in groupby(parts, key=lambda part: replace(part, name=part.name)):
         same = list(group)
         sums = {name: sum(getattr(part, name) for part in same) for name in ("parameters", "flops")}
@@ -174,7 +174,7 @@ def folded(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def shortened(part: Part) -> Part:
-    """What only wraps one other thing is shown as that: attention_residual.norm."""
+    """A module that only wraps another one is shown as that one: attention_residual.norm."""
     if len(part.parts) != 1 or part.shape or part.times > 1 or part.parts[0].times > 1:
         return part
     inner = part.parts[0]
@@ -192,20 +192,20 @@ def architecture_view(found: Architecture, *, depth: int | None = None) -> Itera
     for name, shape, parameters, flops in rows:
         yield f"{name:<{left}}  {shape:<{middle}}  {parameters:>14}  {flops:>7}".rstrip()
     yield ""
-    yield f"Parameters   {found.parameters:,}, tied ones once; below n × stand the numbers of one"
+    yield f"Parameters   {found.parameters:,}, tied ones counted once; lines below n × are for one of the n"
     yield f"Memory       {short(found.bytes)}B for the weights in fp32"
-    yield f"FLOPs        {short(found.flops)} a token, forward, with {found.context:,} tokens seen: 2 a weight that it"
-    yield "             meets, 4 × tokens seen × heads × head width in each attention; norms and the like not counted"
+    yield f"FLOPs        {short(found.flops)} per token with {found.context:,} tokens seen, forward: 2 per weight used,"
+    yield "             4 × tokens seen × heads × head width per attention; norms, activations, softmax not counted"
 
 
 def settings_line(settings: dict[str, Any]) -> str:
-    if not settings.get("experts"):  # what is set for experts means nothing without them
+    if not settings.get("experts"):  # without experts, their settings have no effect
         settings = {name: value for name, value in settings.items() if name not in ("experts_per_token", "balance")}
     return ", ".join(words for name, value in settings.items() if (words := setting_words(name, value)))
 
 
 def setting_words(name: str, value: Any) -> str:
-    """Switches that are on by their name, numbers but 0, names; nothing of sections."""
+    """A setting in words: a switch by its name if it is on, a number unless it is 0, a name; nothing for sections."""
     if isinstance(value, bool):
         return name if value else ""
     if isinstance(value, int):

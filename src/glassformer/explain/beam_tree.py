@@ -1,4 +1,4 @@
-"""The tree of a beam search for people: which beginnings it followed, how probable each was, and which one won."""
+"""The tree of a beam search, to be read by people: the hypotheses it followed, their probabilities, and the winner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from glassformer.explain.view import title_view
 
 @dataclass(frozen=True)
 class Beginning:
-    """A node of the tree, with its last piece of text."""
+    """A node of the tree: a hypothesis, with its last piece of text."""
 
     number: int
     parent: int
@@ -30,13 +30,13 @@ class Beginning:
 
 @dataclass(frozen=True)
 class BeamTree:
-    """Every beginning that a search followed, in the order of the search."""
+    """Every hypothesis that a search followed, in the order of the search."""
 
     text: str
     translation: str
     beam: int
     beginnings: tuple[Beginning, ...]
-    widened: bool = False  # a beam of 1 was asked for, which has no branches
+    widened: bool = False  # a beam of 1 was requested; it has no branches, so a wider one is shown
 
     @property
     def children(self) -> Mapping[int, list[Beginning]]:
@@ -64,7 +64,7 @@ def beginnings_of(
 
 
 def tree_view(tree: BeamTree) -> RichTree:
-    """One line for a run of beginnings with a single continuation each; a branch where there are several."""
+    """One line for a chain of hypotheses with a single continuation each; a branch where there are several."""
     children = tree.children
     view = RichTree(title_view(tree.text, tree.translation), guide_style="dim")
     open_branches = [(view, one) for one in reversed(children[ROOT])]

@@ -1,18 +1,18 @@
-"""The charts of a page and the metrics that it names, as plain data: the scripts of the page know no metric."""
+"""The charts and metrics of a page as plain data, so that the scripts of the page need to know no metric."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from glassformer.evaluate.metric import Metric
+from glassformer.evaluate.metric import LOSS, Metric
 
 LOWER, HIGHER = "lower is better", "higher is better"
 
 
 @dataclass(frozen=True)
 class ShownMetric:
-    """What a page needs to know of a metric."""
+    """What a page needs to know about a metric."""
 
     key: str
     label: str
@@ -20,7 +20,7 @@ class ShownMetric:
     unit: str = ""
     better: str = HIGHER
     low: float = 0.0  # the ends of the scale
-    high: float | None = 100.0  # None: open
+    high: float | None = 100.0  # None: no upper end
     at_validations: bool = True
 
 
@@ -54,7 +54,7 @@ def shown_metrics(metrics: Iterable[Metric]) -> list[ShownMetric]:
 
 
 def run_charts(metrics: Iterable[ShownMetric], held: str = "examples") -> list[Chart]:
-    """The loss, the metrics of each validation, the learning rate and the speed. Metrics of one scale share a chart."""
+    """Loss, metrics at each validation, learning rate and speed. Metrics with the same scale share a chart."""
     loss = Chart("loss", "Loss", (("train_loss", "training"), ("valid_loss", "validation")), LOWER)
     rate = Chart("rate", "Learning rate", (("lr", "learning rate"),), zero=True)
     speed = Chart("speed", "Tokens per second", (("tokens_per_second", "tokens per second"),), zero=True)
@@ -62,11 +62,11 @@ def run_charts(metrics: Iterable[ShownMetric], held: str = "examples") -> list[C
 
 
 def by_scale(metrics: Iterable[ShownMetric]) -> list[list[ShownMetric]]:
-    """Those measured at each validation, in groups that one axis can show; on an open scale each is alone."""
+    """The metrics measured at each validation, grouped by axis; a metric with an open scale has its own group."""
     groups: dict[tuple[object, ...], list[ShownMetric]] = {}
     for one in metrics:
         scale = (one.low, one.high, one.unit, one.digits, one.better, one.key if one.high is None else "")
-        if one.at_validations:
+        if one.at_validations and one.key != LOSS.key:  # the loss has a chart of its own, with the training loss
             groups.setdefault(scale, []).append(one)
     return list(groups.values())
 
@@ -106,5 +106,5 @@ def columns_of(charts: Iterable[Chart]) -> list[str]:
 
 
 def capital(text: str) -> str:
-    """A label at the start of a sentence; one with a spelling of its own (chrX) keeps it."""
+    """A label with a capital first letter; a label with its own mixed spelling (chrX) is unchanged."""
     return text[:1].upper() + text[1:] if text.split(" ")[0].islower() else text

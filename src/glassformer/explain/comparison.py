@@ -11,7 +11,7 @@ from glassformer.explain.charts import Chart, ShownMetric
 
 @dataclass(frozen=True)
 class ShownDifference:
-    """A run against the first one, by one metric."""
+    """A run compared with the first one, by one metric."""
 
     name: str
     metric: str
@@ -24,11 +24,11 @@ class ShownDifference:
 
 @dataclass(frozen=True)
 class ShownDifferent:
-    """An example that the runs predict differently well; predictions and their scores by run."""
+    """An example on which the runs differ; one prediction and score per run."""
 
     source: str
     references: tuple[str, ...]
-    predictions: tuple[str, ...]  # none where only losses are measured
+    predictions: tuple[str, ...]  # empty if only losses are measured
     scores: tuple[float, ...]
 
 

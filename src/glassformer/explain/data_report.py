@@ -1,4 +1,4 @@
-"""The findings of an examination as what a page shows: the account of all units, the lengths, the cases."""
+"""The findings of an examination as data for a page: the account of all units, lengths, findings with examples."""
 
 from __future__ import annotations
 
@@ -31,44 +31,44 @@ from glassformer.explain.report import (
 )
 from glassformer.printable import printable, shortened
 
-BARS = 60  # at most, but for the open one
-SHOWN_SHARE = 0.995  # of the lines get a bar of their own; the few longest share the open one
-BEYOND_LIMIT = 1.4  # how far the picture of the ratios goes, in limits
+BARS = 60  # at most, without the open one
+SHOWN_SHARE = 0.995  # this share of the lines is in bars of fixed width; the longest few are in the open bar
+BEYOND_LIMIT = 1.4  # the chart of ratios extends to this many times the limit
 FILES_NAMED = 4
-WIDEST = 160  # characters of an example
+WIDEST = 160  # the most characters of an example
 
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Learning:
-    """What a training did with the pairs that the reading left it."""
+    """What training did with the pairs that were read."""
 
-    pairs: int  # learnt from
+    pairs: int  # learned from
     left_out: int  # with a side of no tokens or of more than `most`
     most: int
     filters: tuple[str, ...] = ()
 
 
 def examination_report(findings: Findings, files: Sequence[Path]) -> Report:
-    """The page of an examination alone."""
+    """The page of an examination without a run."""
     return Report(
         title=file_names(files),
-        subtitle="What is in it, and what is odd about it",
+        subtitle="Its contents, and anything unusual in it",
         about="sentences examined",
         data=shown_data(findings),
     )
 
 
 def file_names(files: Sequence[Path]) -> str:
-    """The names without folders; of many the first few."""
+    """The file names without folders; if there are many, the first few."""
     names = [shown(Path(path.name)) for path in files]
     more = len(names) - FILES_NAMED
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:FILES_NAMED])} and {more:,} more"
 
 
 def shown_data(findings: Findings, learning: Learning | None = None) -> ShownData:
-    """All of the findings that a reader wants to see, and with `learning` what became of the pairs."""
+    """The findings that a page shows; with `learning`, also what training did with the pairs."""
     return ShownData(
         units=tuple(account(findings, learning)),
         usable=findings.used + sum(findings.dropped[name] for name in FILTERS),
@@ -89,7 +89,7 @@ def shown_data(findings: Findings, learning: Learning | None = None) -> ShownDat
 
 
 def examined_pairs(findings: Findings) -> int:
-    """A training looks closely at the first pairs only; those are the ones that were measured."""
+    """The number of pairs that were measured: training examines only the first ones closely."""
     return int(findings.lengths[0].characters.sum())
 
 
@@ -97,7 +97,7 @@ def examined_pairs(findings: Findings) -> int:
 
 
 def account(findings: Findings, learning: Learning | None) -> Iterator[ShownUnits]:
-    """Every unit accounted for: each sum is the one before it less the rows between them."""
+    """Accounts for every unit: each sum is the sum before it minus the rows between them."""
     yield ShownUnits("units read", findings.units, is_sum=True)
     for reason, count in findings.dropped.most_common():
         yield ShownUnits(reason, count, FILTERS[reason].help if reason in FILTERS else findings.problems[reason].help)
@@ -109,16 +109,16 @@ def account(findings: Findings, learning: Learning | None) -> Iterator[ShownUnit
     if held_out:
         yield ShownUnits("held out", held_out, "to validate with")
     if learning.left_out:
-        told = f"a side of more than {learning.most:,} tokens (data.max_tokens), or of none"
-        yield ShownUnits("too many tokens", learning.left_out, told)
-    yield ShownUnits("pairs learnt from", learning.pairs, is_sum=True)
+        reason = f"a side has more than {learning.most:,} tokens (data.max_tokens), or none"
+        yield ShownUnits("too many tokens", learning.left_out, reason)
+    yield ShownUnits("pairs learned from", learning.pairs, is_sum=True)
 
 
 def shown_sides(findings: Findings) -> Iterator[ShownSide]:
     for name, lengths, language, scripts in zip(
         SIDES, findings.lengths, findings.languages, findings.profile.scripts, strict=True
     ):
-        named = f"named {language}" if language else ""  # by a user or a file: nobody has read it
+        named = f"named {language}" if language else ""  # by the user or a file name, not detected from the text
         known = ", ".join(filter(None, (named, " and ".join(sorted(scripts)))))
         yield ShownSide(name, printable(known), lengths.total_characters, lengths.total_words)
 
@@ -127,7 +127,7 @@ def shown_sides(findings: Findings) -> Iterator[ShownSide]:
 
 
 def shown_lengths(findings: Findings) -> Iterator[ShownLengths]:
-    """The bars of characters and of words, if there is a line at all."""
+    """The bars for characters and for words; none if there are no lines."""
     source, target = findings.lengths
     if not source.characters.any():
         return
@@ -139,7 +139,7 @@ def shown_lengths(findings: Findings) -> Iterator[ShownLengths]:
 def bars_of(
     measure: str, histograms: tuple[Counts, Counts], *, limit: int | None = None, over_limit: int = 0
 ) -> ShownLengths:
-    """Both sides in bars of one width. The last place of a histogram holds all that is longer."""
+    """Both sides in bars of the same width. The last bin of a histogram holds everything longer."""
     last = len(histograms[0]) - 1
     end = min(last - 1, max(end_of_bars(histogram) for histogram in histograms))
     width = bar_width(end)
@@ -160,24 +160,24 @@ def bars_of(
 
 
 def end_of_bars(histogram: Counts) -> int:
-    """The longest length with a bar of its own: the longest of all, unless that leaves the picture mostly empty."""
+    """The end of the bars of fixed width: the longest length, unless the chart would then be mostly empty."""
     usual, longest = quantile(histogram, SHOWN_SHARE), int(np.flatnonzero(histogram)[-1])
     return longest if longest <= 1.5 * usual else usual
 
 
 def bar_width(end: int) -> int:
-    """A round width with which lengths up to `end` need no more than BARS bars."""
+    """A round bar width such that lengths up to `end` need at most BARS bars."""
     return next(width for width in (1, 2, 5, 10, 20, 50, 100) if math.ceil(end / width) <= BARS)
 
 
 def summed(histogram: Counts, bars: int, width: int) -> tuple[int, ...]:
-    """The counts of `bars` bars, and of the open one after them."""
+    """The counts of `bars` bars and of the open bar after them."""
     inside = histogram[1 : bars * width + 1].reshape(bars, width).sum(axis=1).tolist()
     return (*inside, int(histogram[bars * width + 1 :].sum()))
 
 
 def quantile(histogram: Counts, share: float) -> int:
-    """The shortest length that this share of the lines does not exceed."""
+    """The smallest length that is not exceeded by this share of the lines."""
     return int(np.searchsorted(np.cumsum(histogram), share * int(histogram.sum())))
 
 
@@ -186,7 +186,7 @@ def shown_tokens(learning: Learning) -> ShownTokens:
 
 
 def shown_ratios(findings: Findings) -> ShownRatios | None:
-    """The bars around the expected length; None where too few pairs tell what to expect."""
+    """The bars around the expected length; None if there are too few pairs to estimate it."""
     profile, counts = findings.profile, findings.ratios.counts
     if not math.isfinite(profile.length_limit) or not counts.any():
         return None
@@ -218,7 +218,7 @@ def shown_finding(finding: Finding, findings: Findings) -> ShownFinding:
         finding.severity,
         finding.count,
         examples=tuple(shown_example(example) for example in finding.examples),
-        of=None if finding.kind == "slip" else total,  # one slip spoils many lines
+        of=None if finding.kind == "slip" else total,  # one slip affects many lines
     )
 
 
@@ -232,7 +232,7 @@ def shown_example(example: Example) -> ShownExample:
 
 
 def shown_filters(findings: Findings, learning: Learning | None) -> Iterator[ShownFilter]:
-    """Those that would drop something, in the order in which they are asked."""
+    """The filters that would drop something, in the order in which they are applied."""
     applied = {one.name for one in chosen_filters(learning.filters)} if learning else set()
     for name, one in FILTERS.items():
         if findings.examined and name in findings.hits:
@@ -241,7 +241,7 @@ def shown_filters(findings: Findings, learning: Learning | None) -> Iterator[Sho
 
 
 def silent_filters(findings: Findings) -> Iterator[str]:
-    """Those that would drop nothing; without held-out sentences nobody knows that of `overlap`."""
+    """The filters that would drop nothing; not `overlap` if there are no held-out sentences to compare with."""
     for name in FILTERS:
         if findings.examined and name not in findings.hits and (name != "overlap" or findings.held):
             yield name

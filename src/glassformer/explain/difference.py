@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from glassformer.evaluate.significance import Difference
 
-LEVEL = 0.05  # below it a difference counts as shown
+LEVEL = 0.05  # a p-value below this counts as significant
 BARS = "▁▂▃▄▅▆▇█"
 
 
 def difference_sentence(found: Difference, first: str, second: str, *, p: float | None = None, sign: str = "") -> str:
     """`runs/b is better than runs/a by 1.3 points (38.4 against 37.1), p = 0.01; 95% interval 0.6 to 2.0.`
 
-    `p` is the p-value where it is another than that of this comparison alone, `sign` what the metric's values end in.
+    `p` is the p-value adjusted for several comparisons, if there are several; `sign` is the metric's unit, such as %.
     """
     p = found.p if p is None else p
     if p >= LEVEL or found.value == 0:
@@ -30,13 +30,14 @@ def difference_sentence(found: Difference, first: str, second: str, *, p: float 
 
 
 def no_difference(found: Difference, first: str, second: str, p: float, *, sign: str = "") -> str:
-    """Not that there is none: that these examples cannot show it, and what they could have shown."""
-    seen = max(10.0**-found.digits, found.high - found.value, found.value - found.low)
+    """Says that these examples show no difference, and how large a difference they could have shown."""
+    width = max(found.high - found.value, found.value - found.low)
+    seen = max(10.0**-found.digits, width)
+    could = f" A difference of about {shown(seen, found)} or more could be shown here." if width > 0 else ""
     return (
         f"No difference in {found.metric} between {first} and {second} can be shown with {found.sentences:,} "
         f"{found.unit}: {shown(found.first, found)}{sign} and {shown(found.second, found)}{sign}, {p_words(p)}; 95% "
-        f"interval of the difference {shown(found.low, found)} to {shown(found.high, found)}. "
-        f"Only about {shown(seen, found)} or more would show here."
+        f"interval of the difference {shown(found.low, found)} to {shown(found.high, found)}.{could}"
     )
 
 

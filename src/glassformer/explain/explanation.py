@@ -1,4 +1,4 @@
-"""What one input did inside a model: its tokens, what every block did, all attention, the predictions, every value.
+"""What happened to one input inside a model: its tokens, what every block did, attention, predictions, every value.
 
 One structure for every kind of model. `recording.py` fills it, `view.py` draws it for a terminal, `to_dict` gives plain
 data. Layers, blocks and heads are counted from 0. Shapes: N blocks, H heads, T queries, K keys.
@@ -20,7 +20,7 @@ from glassformer.explain.heads import best_aligned
 from glassformer.explain.tap_values import Sublayer, inputs
 from glassformer.explain.view import explanation_view
 
-DIGITS = 4  # after the point, in JSON
+DIGITS = 4  # decimals, in JSON
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Attention:
     patterns: Tensor  # (N, H, T, K)
 
     def pattern(self, layer: int | None = None, head: int | None = None) -> Tensor:
-        """(T, K) of one head; without a head the mean of the layer; without both the mean of all heads."""
+        """(T, K): the pattern of one head; without a head, the mean of the layer; without both, of all heads."""
         chosen = self.patterns if layer is None else self.patterns[self._checked(layer, 0, "layer")]
         if head is not None:
             chosen = chosen.select(-3, self._checked(head, 1, "head"))
@@ -75,9 +75,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model predicts in one place: the most probable candidates, and the chosen or actual one if known."""
+    """What the model predicts at one place: the most probable candidates, and the chosen or actual one if known."""
 
-    at: str  # the number of the step, the token after which or in whose place is predicted, or "whole"
+    at: str  # the place: the number of the step, the token that is replaced or followed, or "whole"
     top: tuple[Candidate, ...]
     chosen: str = ""
     id: int | None = None  # of the chosen one
@@ -99,22 +99,22 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Everything that one input did inside a model."""
+    """Everything that happened to one input inside a model."""
 
     kind: str  # of the model
-    text: str  # what was given: a text, or the name of an image
+    text: str  # the input: a text, or the name of an image
     answer: str  # what the model wrote, if it writes
-    tokens: Mapping[str, Tokens]  # by the stack that they pass through; "" where the model has only one
-    written: Tokens | None  # of models that write to an input: what each step of the decoder chose
+    tokens: Mapping[str, Tokens]  # by the stack that they pass through; "" if the model has only one
+    written: Tokens | None  # encoder-decoders: the token that each step of the decoder chose
     attentions: tuple[Attention, ...]
     sublayers: tuple[Sublayer, ...]
     predictions: tuple[Prediction, ...]
-    predicted: str  # heading: what the predictions are of
-    score: float | None  # sum of log-probabilities, where the predictions are of one text in its order
+    predicted: str  # heading for the predictions
+    score: float | None  # sum of log-probabilities, if the predictions are of one text in order
     values: Mapping[str, Tensor]  # the value at every tap, by the tap's dotted name
 
     def attention(self, name: str | None = None) -> Attention:
-        """One kind of attention by its name; without a name cross-attention, or what the model has instead."""
+        """One kind of attention by its name; without a name, cross-attention, or self-attention if there is none."""
         known = {one.name: one for one in self.attentions}
         if name is None and known:
             return known.get("cross", self.attentions[-1])
@@ -125,7 +125,7 @@ class Explanation:
         return known[name]
 
     def inputs(self, stack: str) -> dict[str, tuple[float, ...]]:
-        """Lengths of the vectors that are added up for each token before the first block of a stack."""
+        """The lengths of the vectors that are added for each token before the first block of a stack."""
         return inputs(self.values, stack)
 
     # Models that read one text or image and write another
@@ -136,7 +136,7 @@ class Explanation:
 
     @property
     def source(self) -> tuple[str, ...]:
-        """The pieces that the encoder reads, its end token included."""
+        """The pieces that the encoder reads, including the end token."""
         return self._both[0].pieces
 
     @property
@@ -145,7 +145,7 @@ class Explanation:
 
     @property
     def target(self) -> tuple[str, ...]:
-        """The pieces that were chosen, the end token included if it was reached."""
+        """The pieces that were chosen, including the end token if it was reached."""
         return self._both[1].pieces
 
     @property
@@ -154,7 +154,7 @@ class Explanation:
 
     @property
     def steps(self) -> tuple[Prediction, ...]:
-        """The steps of decoding; of models that do not write there are none."""
+        """The steps of decoding; none for models that do not write."""
         return () if self.written is None else self.predictions
 
     @property
@@ -181,7 +181,7 @@ class Explanation:
         return self.attention("cross").patterns
 
     def alignment(self, layer: int | None = None, head: int | None = None) -> Tensor:
-        """Cross-attention (T, S) of one head; without a head the mean of the layer; without both of all heads."""
+        """Cross-attention (T, S) of one head; without a head, the mean of the layer; without both, of all heads."""
         return self.attention("cross").pattern(layer, head)
 
     def best_head(self) -> tuple[int, int]:
@@ -191,7 +191,7 @@ class Explanation:
     # Output
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON. Numbers have 4 digits after the point; of the recorded values, name and shape."""
+        """Plain data for JSON. Numbers have 4 decimals; of the recorded values, only names and shapes are included."""
         data = {
             "kind": self.kind,
             "text": self.text,

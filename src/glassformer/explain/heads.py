@@ -1,7 +1,7 @@
-"""What an attention head looks at, in numbers: how sharply, how far away, and how much like an alignment.
+"""What an attention head looks at, in numbers: how sharply, how far away, and how similar to a word alignment.
 
 A pattern is one head's weights: rows are queries (T), columns are keys (S), each row sums to 1.
-Layers and heads are counted from 0 in code, as in the tap names, and from 1 in everything that people read.
+Layers and heads are counted from 0 in code and in tap names, and from 1 in everything that is shown.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class HeadSummary:
     head: int
     sharpness: float  # 1: each query looks at one key; 0: at all keys equally
     offset: float  # mean of (position of the key - position of the query), weighted by the pattern
-    end_share: float  # share of all weight on the last key, the end token, which idle heads look at
-    alignment: float  # 0 to 1: how much like a word alignment it looks
-    first_share: float  # share of all weight on the first key, which idle heads of decoders look at
+    end_share: float  # share of all weight on the last key, the end token, where idle heads look
+    alignment: float  # 0 to 1: how similar it is to a word alignment
+    first_share: float  # share of all weight on the first key, where idle heads of decoders look
 
     @property
     def looks_at(self) -> str:
@@ -53,7 +53,7 @@ def sharpness(pattern: Tensor) -> float:
 
 
 def allowed_keys(pattern: Tensor) -> Tensor:
-    """How many keys each query may look at, (T,): all, or, if no query looks ahead, those up to its own position."""
+    """How many keys each query may look at, (T,): all, or those up to its own position if no query looks ahead."""
     queries, keys = pattern.shape
     if queries == keys and not bool(pattern.triu(1).any()):
         return torch.arange(1, keys + 1, dtype=torch.float64)
@@ -68,10 +68,10 @@ def mean_offset(pattern: Tensor) -> float:
 
 
 def alignment_score(pattern: Tensor) -> float:
-    """How much like a word alignment: every target piece has its source piece, and every source piece its target.
+    """How similar to a word alignment: every target piece has its source piece, and every source piece its target.
 
     The product of the mean row maximum and the mean column maximum. The end tokens (last row and column) do not count,
-    so a head that only looks at the end token scores 0. 1 for a permutation, at most 1/max(T, S) for equal weights.
+    so a head that only looks at the end token scores 0. A permutation scores 1, equal weights at most 1/max(T, S).
     """
     inner = pattern[:-1, :-1] if min(pattern.shape) > 1 else pattern
     return float(inner.max(dim=1).values.mean() * inner.max(dim=0).values.mean())
@@ -105,9 +105,9 @@ def best_aligned(patterns: Tensor) -> tuple[int, int]:
 
 
 def most_selective(patterns: Tensor) -> tuple[int, int]:
-    """(layer, head) of the pattern that chooses most sharply without always choosing the same key.
+    """(layer, head) of the pattern that selects most sharply without always selecting the same key.
 
-    That is, with the highest sharpness times the share of the weight that is not on the head's favourite key.
+    It has the highest product of sharpness and the share of the weight that is not on its most attended key.
     """
     favourite = patterns.mean(dim=-2).amax(dim=-1)  # (N, H)
     worth = {

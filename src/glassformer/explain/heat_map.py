@@ -1,4 +1,4 @@
-"""Attention as a table of shaded cells for the terminal, and labels that are safe beside it. Nothing here prints."""
+"""Attention as a table of shaded cells for the terminal, with labels that cannot disturb it. Nothing here prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHADES = " ░▒▓█"
 
 
 class Shade(NamedTuple):
-    """A cell's background, and text that is readable on it whatever the terminal's own colours are."""
+    """A cell's background, and a text colour that is readable on it in any terminal theme."""
 
     background: tuple[int, int, int]
     text: tuple[int, int, int]
@@ -34,7 +34,7 @@ RAMP = (  # one hue, dark to light
     Shade((212, 233, 250), BLACK),
 )
 LABEL_WIDTH, NARROWEST, WIDEST = 12, 5, 10  # terminal cells: row labels, and columns with the space after them
-LEFT_TO_RIGHT = "\u200e"  # invisible; keeps terminals that reorder Hebrew and Arabic from moving what is beside it
+LEFT_TO_RIGHT = "\u200e"  # invisible; stops terminals that reorder Hebrew and Arabic from moving neighbouring text
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def heat_map(pattern: Tensor, *, columns: Sequence[str], rows: Sequence[str], ti
 
 
 def shaded_cell(value: float, width: int, *, colour: bool) -> Text:
-    """The percentage on a background colour; on terminals without colours, behind a shade."""
+    """The percentage on a background colour; on terminals without colours, after a shading character."""
     number = f"{100 * value:.0f}" if value >= 0.005 else "·"
     if not colour:
         shade = SHADES[min(len(SHADES) - 1, round(value * (len(SHADES) - 1)))]
@@ -104,24 +104,24 @@ def shaded_cell(value: float, width: int, *, colour: bool) -> Text:
 
 
 def visible(piece: str) -> str:
-    """A piece that shows its spaces and control characters, and changes nothing around it on the terminal."""
+    """A piece with visible spaces and control characters, which cannot affect the rest of the terminal."""
     return left_to_right(escaped(piece))
 
 
 def escaped(piece: str) -> str:
     shown = printable(piece.replace(" ", "␣")) or "∅"
-    return f"◌{shown}" if unicodedata.category(shown[0]).startswith("M") else shown  # a mark needs a letter below it
+    return f"◌{shown}" if unicodedata.category(shown[0]).startswith("M") else shown  # a mark needs a base
 
 
 def left_to_right(text: str) -> str:
-    """Text from right to left between two marks, so that numbers and labels beside it stay where they are."""
+    """Right-to-left text between two marks, so that neighbouring numbers and labels stay where they are."""
     if text.isascii() or not any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in text):
         return text
     return f"{LEFT_TO_RIGHT}{text}{LEFT_TO_RIGHT}"
 
 
 def fitted(text: str, width: int) -> str:
-    """Right-aligned in exactly `width` terminal cells (wide characters take two), shortened with … where needed."""
+    """Right-aligned in exactly `width` terminal cells (wide characters take two), shortened with … if necessary."""
     if cell_len(text) > width:
         text = set_cell_size(text, width - 1).rstrip() + "…"
     return " " * max(0, width - cell_len(text)) + left_to_right(text)

@@ -1,4 +1,4 @@
-"""report.html: one self-contained file that shows a run. No outside address; every number is embedded once, as JSON."""
+"""report.html: one self-contained file that shows a run. It loads nothing; every number is embedded once, as JSON."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SCRIPTS = (
     "draw.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "compared.js", "sentence.js",
     "attention.js", "positions.js", "lengths.js", "corpus.js", "page.js",
 )  # fmt: skip
-DIGITS = 4  # significant digits of numbers that are drawn: finer than any screen, and the file stays small
-EXACT = (Score, ShownComparison, ShownTable)  # numbers that are read: rounded once, where they are shown
+DIGITS = 4  # significant digits of numbers that are drawn: more than a screen can show, and the file stays small
+EXACT = (Score, ShownComparison, ShownTable)  # numbers that are printed: rounded only when they are shown
 ATTENTION_DECIMALS = 4
 MOST_CURVE_POINTS = 600
 _PLACE = re.compile(r"\{\{(title|style|data|script)\}\}")
@@ -37,12 +37,12 @@ def render_report(report: Report) -> str:
         "data": embedded(page_data(report)),
         "script": script,
     }
-    # One pass over the template: text from the data that looks like a place is never filled in.
+    # One pass over the template, so that text in the data that looks like a {{name}} is never replaced.
     return _PLACE.sub(lambda place: parts[place[1]], _asset("template.html"))
 
 
 def page_data(report: Report) -> dict[str, Any]:
-    """The report as JSON-able data: numbers rounded, what is not a number turned to null, absent parts left out."""
+    """The report as data for JSON: numbers rounded, NaN and infinity as null, absent parts left out."""
     data = plain(report)
     charts = run_charts(report.metrics, report.held)
     data["curves"] = [curve_point(point, columns_of(charts)) for point in thinned(report.curves)]
@@ -54,13 +54,13 @@ def page_data(report: Report) -> dict[str, Any]:
 
 
 def curve_point(point: CurvePoint, columns: Sequence[str]) -> dict[str, float]:
-    """These columns of a record where they hold a finite number. The step stays whole."""
+    """The columns of a record that hold a finite number. The step stays an integer."""
     known = {key: point[key] for key in columns if is_number(point.get(key))}
     return {key: int(value) if key == "step" else value for key, value in known.items() if value is not None}
 
 
 def thinned(curves: Sequence[CurvePoint], *, most: int = MOST_CURVE_POINTS) -> list[CurvePoint]:
-    """At most about `most` records of a long run: every validation stays, of the others every k-th."""
+    """At most about `most` records of a long run: every validation, and every k-th of the others."""
     every = max(1, math.ceil(len(curves) / most))
     last = len(curves) - 1
     return [point for i, point in enumerate(curves) if i % every == 0 or i == last or validated(point)]
@@ -71,8 +71,8 @@ def validated(point: CurvePoint) -> bool:
 
 
 def plain(value: Any, *, exact: bool = False) -> Any:
-    """Dataclasses, mappings and sequences as dicts and lists; floats to 4 significant digits, or as they are where they
-    are read as text; NaN and inf as None; texts without marks that turn what is around them."""
+    """Dataclasses, mappings and sequences as dicts and lists; floats with 4 significant digits, or unchanged if
+    `exact`; NaN and inf as None; texts without marks that change the direction of the text around them."""
     if is_dataclass(value) and not isinstance(value, type):
         fields = {key: getattr(value, key) for key in value.__dataclass_fields__}
         return plain(fields, exact=exact or isinstance(value, EXACT))
@@ -90,13 +90,13 @@ def plain(value: Any, *, exact: bool = False) -> Any:
 
 
 def significant(value: float) -> float:
-    """4 significant digits; whole numbers lose their point, which JSON does not need."""
+    """4 significant digits; whole numbers become integers, which are shorter in JSON."""
     rounded = float(f"{value:.{DIGITS}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
 def decimals(values: Any) -> Any:
-    """Attention weights by decimals, not digits: below 0.0001 nothing can be seen, and 0 is short."""
+    """Attention weights with 4 decimals, not digits: values below 0.0001 are invisible, and 0 is short."""
     if isinstance(values, list | tuple):
         return [decimals(item) for item in values]
     rounded = round(values, ATTENTION_DECIMALS) if math.isfinite(values) else None
@@ -108,11 +108,11 @@ def is_number(value: Any) -> bool:
 
 
 def embedded(data: Any) -> str:
-    """JSON that is safe inside <script>: no "<" can end the element or open a comment, whatever a sentence holds."""
+    """JSON that is safe inside <script>: no "<" in a sentence can end the element or open a comment."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    # A lone surrogate (broken input text) cannot be written as UTF-8; as \\udXXX it is still JSON.
+    # A lone surrogate (broken input text) cannot be written as UTF-8; as \\udXXX it is valid JSON.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

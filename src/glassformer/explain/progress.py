@@ -1,4 +1,4 @@
-"""What the page of a run shows of its course: how far a training is, and how its translations came to read."""
+"""What the page of a run shows about its course: the progress, and how predictions changed during training."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ShownProgress:
-    """A training that is not at its end."""
+    """The progress of a run that is not finished."""
 
     step: int
     steps: int
     epoch: int  # from 1
-    elapsed: float  # seconds of all sittings, validations included
-    left: float  # seconds, about
-    best: str  # "best validation loss 1.234 at step 4,000", or nothing yet
+    elapsed: float  # seconds of all sessions, including validations
+    left: float  # seconds, estimated
+    best: str  # "best validation loss 1.234 at step 4,000"; empty before the first validation
     written: int  # seconds since 1970
-    refresh: int  # seconds until the page looks for news; 0: it was stopped, there will be none
-    silence: int  # seconds without news after which it has probably been stopped
+    refresh: int  # seconds between reloads of the page; 0: the run was stopped
+    silence: int  # seconds without an update after which the run has probably been stopped
 
 
 @dataclass(frozen=True)
 class Version:
-    """How a sentence read from one validation to another."""
+    """A prediction that stayed the same from one validation to another."""
 
     step: int
     until: int
@@ -33,7 +33,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Watched:
-    """A held-out example and its predictions at each validation; equal ones in a row are one."""
+    """A held-out example and its predictions at the validations; equal ones in a row are merged."""
 
     source: str
     references: tuple[str, ...]
@@ -43,9 +43,9 @@ class Watched:
 def watched(
     questions: Sequence[tuple[str, Sequence[str]]], records: Sequence[Mapping[str, Any]], key: str = "valid_samples"
 ) -> list[Watched]:
-    """`questions` (source and references) with what each validation among the `records` made of them.
+    """`questions` (source and references) with their predictions at each validation in `records`.
 
-    A validation of another number of sentences is not of these, and left out.
+    A validation with another number of samples is of other examples, and is left out.
     """
     rows = [(record["step"], record[key]) for record in records if key in record and len(record[key]) == len(questions)]
     if not rows:
@@ -57,7 +57,7 @@ def watched(
 
 
 def versions(readings: Sequence[tuple[int, str]]) -> list[Version]:
-    """Runs of the same text as one."""
+    """Equal texts in a row, merged."""
     found: list[Version] = []
     for step, text in readings:
         if found and found[-1].text == text:

@@ -1,7 +1,7 @@
 """Records an explanation: one pass of a model over one input, read at every tap.
 
-A model that writes is shown in one teacher-forced pass over what decoding chose. Decoding step by step with a cache
-computes the same values (a test compares them), so these are the numbers that decoding saw.
+A model that writes is recorded in one teacher-forced pass over the tokens that decoding chose. Decoding step by step
+with a cache computes the same values (a test compares them), so these are the numbers that decoding used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from glassformer.explain.explanation import Attention, Candidate, Explanation, P
 from glassformer.explain.tap_values import attentions, recorded_pass, sublayers
 from glassformer.text import Tokenizer
 
-Name = Callable[[int], str]  # the piece, or the class, of an id
+Name = Callable[[int], str]  # id -> its piece or class
 
 
 def record(
@@ -35,9 +35,9 @@ def record(
 ) -> Explanation:
     """One pass of `model` over a batch of one.
 
-    `tokens` are what passes through each stack, by the stack's name in the taps ("" if it is the only one); the first
-    of them are the keys of cross-attention. `predict` reads the model's output; `in_order` says that its predictions
-    are of one text from left to right. `written` are the tokens that the decoder's steps chose.
+    `tokens` are the tokens of each stack, by the stack's name in the taps ("" if it is the only one); the first stack
+    has the keys of cross-attention. `predict` reads the model's output; `in_order`: its predictions are of one text,
+    from left to right. `written` are the tokens that the decoder's steps chose.
     """
     output, values = recorded_pass(model, batch)
     memory = next(iter(tokens.values()))
@@ -80,8 +80,8 @@ def record_writing(
 ) -> Explanation:
     """One pass of an encoder-decoder over what it read and what it wrote.
 
-    `written` are all chosen ids, the end token included if it was reached; `start` is the id that decoding began with,
-    so the batch's `target_in` is `start` and all of `written` but the last.
+    `written` are all chosen ids, including the end token if it was reached; `start` is the id that decoding began
+    with. So the batch's `target_in` is `start` followed by all of `written` except the last.
     """
     read = (start, *written[:-1])
 
@@ -108,7 +108,7 @@ def record_writing(
 def predictions(
     logits: Tensor, name: Name, *, at: Sequence[str], known: Sequence[int | None], top: int
 ) -> list[Prediction]:
-    """One for each row of logits (P, V): its place, and which of the V is the chosen or actual one, if known."""
+    """One prediction for each row of logits (P, V), with its place, and the chosen or actual id if known."""
     log_probabilities = logits.float().log_softmax(-1)
     best = log_probabilities.topk(min(top, logits.size(-1)), dim=-1)
     rows = zip(at, known, log_probabilities, best.values.exp().tolist(), best.indices.tolist(), strict=True)

@@ -1,7 +1,7 @@
 """What the page of a run shows, as plain data: strings and lists of numbers, no tensors.
 
-Every part but the title may be missing (a run that has just started, a corpus without gold alignments); the page
-then leaves its section out. Layers, heads and places are counted from 0 here and shown from 1.
+Every part except the title may be missing (a run that has just started, a corpus without gold alignments); the page
+then leaves that section out. Layers, heads and positions are counted from 0 here and shown from 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Pattern = Sequence[Sequence[float]]  # (queries, keys)
 Patterns = Sequence[Sequence[Pattern]]  # [layer][head]
 
-CurvePoint = Mapping[str, float | None]  # a record of a step: "step" is always there, others where they were measured
+CurvePoint = Mapping[str, float | None]  # the record of a step: always has "step", other values only if measured
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table of a task's own, with a heading."""
+    """A table that a task adds, with a heading."""
 
     key: str  # of its section
     title: str
@@ -58,7 +58,7 @@ class ShownStep:
 
 @dataclass(frozen=True)
 class ShownSentence:
-    """One sentence through the model, to be walked through."""
+    """One sentence through the model, step by step."""
 
     text: str
     translation: str
@@ -67,7 +67,7 @@ class ShownSentence:
     target: tuple[str, ...]
     target_ids: tuple[int, ...]
     steps: tuple[ShownStep, ...] = ()
-    trace: tuple[str, ...] = ()  # how the tokenizer came from the text to the pieces, line by line
+    trace: tuple[str, ...] = ()  # how the tokenizer split the text into pieces, line by line
     cross_attention: Patterns = ()  # [layer][head][T][S]
     encoder_attention: Patterns = ()  # [layer][head][S][S]
     score: float | None = None  # sum of log-probabilities
@@ -75,7 +75,7 @@ class ShownSentence:
 
 @dataclass(frozen=True)
 class ShownAlignment:
-    """The cross-attention head that agrees best with gold alignments (chosen on validation, measured on test)."""
+    """The cross-attention head closest to the gold alignments (chosen on validation, measured on test)."""
 
     layer: int
     head: int
@@ -86,7 +86,7 @@ class ShownAlignment:
 
 @dataclass(frozen=True)
 class ShownUnits:
-    """A row of the account of all units: a sum, or what goes off the sum above it."""
+    """A row of the account of all units: a sum, or what is subtracted from the sum above it."""
 
     name: str
     count: int
@@ -96,7 +96,7 @@ class ShownUnits:
 
 @dataclass(frozen=True)
 class ShownSide:
-    """One side of the corpus: its language and scripts as far as known, and how much text there is."""
+    """One side of the corpus: its language and scripts if known, and the amount of text."""
 
     name: str
     known: str
@@ -106,34 +106,34 @@ class ShownSide:
 
 @dataclass(frozen=True)
 class ShownLengths:
-    """How long the lines are, in one measure. Bar i counts lengths from i * width + 1 to (i + 1) * width."""
+    """The lengths of the lines, in one measure. Bar i counts lengths from i * width + 1 to (i + 1) * width."""
 
     measure: str  # "characters" or "words"
     width: int
     bars: tuple[tuple[int, ...], tuple[int, ...]]  # of source and target
     is_open: bool  # the last bar holds everything longer
     medians: tuple[int, int]
-    p95: tuple[int, int]  # 95 of 100 lines are no longer than this
-    longest_known: int  # a median of this is one of at least this
-    limit: int | None = None  # the filter too-long drops what is longer
-    over_limit: int = 0  # pairs
+    p95: tuple[int, int]  # 95% of the lines are no longer than this
+    longest_known: int  # the histogram's last bin: a median of this means "at least this"
+    limit: int | None = None  # the filter too-long drops longer lines
+    over_limit: int = 0  # number of pairs
 
 
 @dataclass(frozen=True)
 class ShownRatios:
-    """How long targets are against what their sources let expect. Bar i is around 2^((first + i) / steps)."""
+    """Target lengths relative to the lengths expected from their sources. Bar i is around 2^((first + i) / steps)."""
 
     first: int
     steps: int
-    bars: tuple[int, ...]  # the outer two also hold everything beyond
-    factor: float  # expected: so many target characters for each source character
-    limit: float  # the filter ratio drops what is so many times too long or too short
-    over_limit: int  # pairs
+    bars: tuple[int, ...]  # the first and the last also hold everything beyond
+    factor: float  # expected number of target characters per source character
+    limit: float  # the filter ratio drops targets that are longer or shorter than expected by this factor
+    over_limit: int  # number of pairs
 
 
 @dataclass(frozen=True)
 class ShownExample:
-    """One case of a finding, printable."""
+    """One example of a finding, printable."""
 
     place: str
     detail: str
@@ -143,19 +143,19 @@ class ShownExample:
 
 @dataclass(frozen=True)
 class ShownFinding:
-    """Something odd in the data: how often, and the first cases."""
+    """Something unusual in the data: how often it occurs, and the first examples."""
 
     kind: str
     help: str
     severity: str  # stop, drop or note
     count: int
     examples: tuple[ShownExample, ...]
-    of: int | None = None  # so many units or pairs; None where it is neither that is counted
+    of: int | None = None  # the total number of units or pairs; None if something else is counted
 
 
 @dataclass(frozen=True)
 class ShownFilter:
-    """What a filter would drop if it stood alone."""
+    """What a filter would drop on its own."""
 
     name: str
     help: str
@@ -166,7 +166,7 @@ class ShownFilter:
 
 @dataclass(frozen=True)
 class ShownHeld:
-    """A held-out part, and how much of it also stands in the data."""
+    """A held-out part, and how much of it is also in the data."""
 
     name: str
     pairs: int
@@ -176,7 +176,7 @@ class ShownHeld:
 
 @dataclass(frozen=True)
 class ShownTokens:
-    """Pairs that a training left out for having a side of more tokens than allowed, or of none."""
+    """The pairs that training left out because a side has more tokens than allowed, or none."""
 
     allowed: int
     left_out: int
@@ -185,21 +185,21 @@ class ShownTokens:
 
 @dataclass(frozen=True)
 class ShownData:
-    """The sentences that were read. Lengths, filters and held-out parts are told of the `examined` pairs."""
+    """The sentences that were read. Lengths, filters and held-out parts are about the `examined` pairs."""
 
     units: tuple[ShownUnits, ...]
-    usable: int  # pairs that could be read
-    examined: int  # of these the first so many
+    usable: int  # number of pairs that can be used
+    examined: int  # number of pairs examined: the first of the usable ones
     sides: tuple[ShownSide, ...] = ()
     lengths: tuple[ShownLengths, ...] = ()
     ratios: ShownRatios | None = None
     findings: tuple[ShownFinding, ...] = ()
-    filters: tuple[ShownFilter, ...] = ()  # those that would drop something
-    silent: tuple[str, ...] = ()  # those that would not
-    left: int | None = None  # after all recommended filters; None where the filters were not asked
-    repeated_sources: int = 0  # pairs whose source stood before with another target
+    filters: tuple[ShownFilter, ...] = ()  # filters that would drop something
+    silent: tuple[str, ...] = ()  # filters that would drop nothing
+    left: int | None = None  # after all recommended filters; None if the filters were not applied
+    repeated_sources: int = 0  # pairs whose source was seen before with another target
     held: tuple[ShownHeld, ...] = ()
-    tokens: ShownTokens | None = None  # of a training
+    tokens: ShownTokens | None = None  # for a run
 
 
 @dataclass(frozen=True)
@@ -208,19 +208,17 @@ class Report:
 
     title: str
     subtitle: str = ""
-    about: str = ""  # what the page is, if not the report of a run
+    about: str = ""  # what the page shows, if not a run
     facts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)  # group -> rows of (name, value)
     verdict: Sequence[str] = ()
-    part: str = ""  # what the scores were measured on, if not just held-out sentences
+    part: str = ""  # what the scores were measured on, if not simply held-out examples
     scores: Sequence[Score] = ()
-    metrics: Sequence[ShownMetric] = ()  # those of the task, in its order
+    metrics: Sequence[ShownMetric] = ()  # of the task, in its order
     held: str = "examples"  # what held-out examples are called
-    predictions: str = "predictions"  # what is made of them
+    predictions: str = "predictions"  # what their predictions are called
     curves: Sequence[CurvePoint] = ()
-    curve_notes: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what a reader must know of a chart: loss, score, speed
-    progress: ShownProgress | None = None  # of a training that goes on
+    curve_notes: Mapping[str, str] = field(default_factory=dict)  # notes on charts: loss, score, speed
+    progress: ShownProgress | None = None  # of a run that is not finished
     watched: Sequence[Watched] = ()
     samples: Sequence[Sample] = ()
     tables: Sequence[ShownTable] = ()

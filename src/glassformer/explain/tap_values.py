@@ -1,7 +1,7 @@
-"""The values of one pass through any model, read at its taps: which stacks of blocks there are, what each block did.
+"""The values of one pass through any model, read at its taps: its stacks of blocks, and what each block did.
 
-Nothing here knows a model; the names of the taps say it all. `decoder.blocks.3.cross_attention.core.pattern` is an
-attention of the fourth block of the stack `decoder`; in a model with a single stack the names begin with `blocks.`.
+This file knows no particular model; the names of the taps are enough. `decoder.blocks.3.cross_attention.core.pattern`
+is an attention of the fourth block of the stack `decoder`; in a model with a single stack, names begin with `blocks.`.
 Shapes: N blocks, H heads, T queries, K keys, D width.
 """
 
@@ -29,17 +29,18 @@ INPUTS = ("token", "segment", "position", "sum")
 def recorded_pass(model: nn.Module, batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
     """The model's output and the value at every tap, from one pass in evaluation mode.
 
-    If a tap is passed several times (weights shared between layers), its name has a number from the second time on.
+    If a tap is used several times (weights shared between layers), its name gets a number from the second time on.
     """
-    with torch.no_grad(), evaluating(model), listen(model) as heard:
+    with torch.no_grad(), evaluating(model), listen(model) as recorded:
         output = model(batch)
-    named = ((name if i == 0 else f"{name}#{i}", value) for name, all_ in heard.items() for i, value in enumerate(all_))
+    values = ((name, i, value) for name, several in recorded.items() for i, value in enumerate(several))
+    named = ((name if i == 0 else f"{name}#{i}", value) for name, i, value in values)
     return output, dict(named)
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode (no dropout) while open, then the mode that the model had."""
+    """Evaluation mode (no dropout) while open; afterwards the mode that the model had before."""
     if not model.training:  # nothing to change, and other threads may be using it
         yield
         return
@@ -54,7 +55,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def attentions(values: Values) -> dict[tuple[str, str], Tensor]:
-    """Every attention of the pass: (stack, "self" or "cross") -> its patterns (N, H, T, K), in order of the pass."""
+    """Every attention: (stack, "self" or "cross") -> its patterns (N, H, T, K), in the order of the pass."""
     found: dict[tuple[str, str], dict[int, Tensor]] = {}
     for name, value in values.items():
         place = BLOCK.fullmatch(name)
@@ -77,7 +78,7 @@ class Sublayer:
     before: tuple[float, ...]
     added: tuple[float, ...]
     after: tuple[float, ...]
-    scale: tuple[float, ...] = ()  # what the norm divided each token's vector by
+    scale: tuple[float, ...] = ()  # the number that the norm divided each token's vector by
     active: float | None = None  # feed-forward: the share of inner values above 0 before the activation
     experts: tuple[int, ...] = ()  # the number of tokens sent to each expert, if there are experts
 
@@ -109,7 +110,7 @@ def sublayer(values: Values, stack: str, block: int, name: str, residual: Mappin
 
 
 def active(values: Values, prefix: str) -> float | None:
-    """The share of a feed-forward network's inner values above 0; with experts, of all that were used together."""
+    """The share of a feed-forward network's inner values above 0; with experts, over all experts that were used."""
     inner = re.compile(re.escape(prefix) + r"(?:\.each\.\d+)?\.pre")
     parts = [value.flatten() > 0 for name, value in values.items() if inner.fullmatch(name)]
     return float(torch.cat(parts).float().mean()) if parts else None
@@ -131,7 +132,7 @@ def lengths(vectors: Tensor) -> tuple[float, ...]:
 
 
 def inputs(values: Values, stack: str) -> dict[str, tuple[float, ...]]:
-    """Lengths of what is added up for each token before the first block: token, segment, position, and their sum."""
+    """The lengths of the vectors added for each token before the first block: token, segment, position, their sum."""
     prefix = f"{stack}.inputs." if stack else "inputs."
     found = {name: lengths(values[prefix + name]) for name in INPUTS if prefix + name in values}
     count = len(found.get("sum", ()))

@@ -1,7 +1,7 @@
-"""A run in plain words: how good it is, whether it overfits, whether it was done, and what to try next.
+"""A run in plain words: how good it is, whether it overfits, whether it had converged, and what to try next.
 
-Every sentence rests on numbers of the run, by the thresholds below. They are rules of thumb, chosen so that an
-ordinary wiggle of a curve does not trigger them; the sentences quote the numbers so that a reader can disagree.
+Every sentence is based on numbers of the run and the thresholds below. These are rules of thumb, chosen so that
+ordinary noise in a curve does not trigger them. The sentences quote the numbers, so that readers can judge themselves.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from glassformer.evaluate.metric import LOSS, Metric, by_key, headline
 from glassformer.evaluate.score import Score
 from glassformer.explain.charts import capital
 from glassformer.explain.report import CurvePoint
+from glassformer.printable import counted
 
-RISE = 0.02  # validation loss this much above its best, relatively and in nats, counts as risen
+RISE = 0.02  # validation loss this much above its best, both relatively and in nats, counts as risen
 GAIN = 0.02  # validation loss this much better over the last fifth of the run counts as still improving
-BLOW_UP = 1.25  # validation loss this many times its best, and half a nat above it, is far above it
-BLOCKS = 20  # parts of a noisy training curve whose means are compared
+BLOW_UP = 1.25  # validation loss this many times its best, and half a nat above it, counts as diverged
+BLOCKS = 20  # a noisy training curve is split into this many parts, whose means are compared
 SURE = 4.0  # standard errors by which these means must differ
-FEW_STEPS = 200  # fewer teach a new model next to nothing
-FEW_EXAMPLES = 20_000  # to learn from: below this, more data is the surest help
-FEW_HELD = 200  # examples: below this, a score says little
-WIDE = 0.05  # of the scale: an interval that hides what people would like to see
-UNKNOWN = Metric("", "", LOSS.score, LOSS.counts)  # of a score whose metric is not known
+FEW_STEPS = 200  # with fewer, a new model learns almost nothing
+FEW_EXAMPLES = 20_000  # training examples: below this, more data is the most likely help
+FEW_HELD = 200  # held-out examples: below this, a score says little
+WIDE = 0.05  # share of the scale: a wider interval hides differences that matter
+UNKNOWN = Metric("", "", LOSS.score, LOSS.counts)  # for a score whose metric is not known
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Curve:
         return len(self.values)
 
     def end(self) -> float:
-        """The mean of the last values (a tenth of them, at most 3): one wiggle must not decide."""
+        """The mean of the last values (a tenth of them, at most 3), so that a single value does not decide."""
         count = max(1, min(3, len(self.values) // 10))
         return mean(self.values[-count:])
 
@@ -54,10 +55,10 @@ class Curve:
         return max(3, len(self.values) // BLOCKS)
 
     def risen(self) -> tuple[float, float]:
-        """By how much the last values lie above the lowest part of the curve, and the error of that.
+        """How far the last values are above the lowest part of the curve, and the standard error of that.
 
-        Parts are means of `block` values. The noise of single values is taken from the differences of neighbours,
-        which a slow trend hardly changes.
+        Parts are means of `block` values. The noise of single values is estimated from the differences of neighbours,
+        which a slow trend hardly affects.
         """
         size = self.block
         ends = range(len(self.values), size - 1, -size)
@@ -84,17 +85,17 @@ def curve(points: Sequence[CurvePoint], key: str) -> Curve:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a run besides its curves and scores."""
+    """What is known about a run besides its curves and scores."""
 
     metrics: tuple[Metric, ...] = ()  # of its task
     train_examples: int | None = None
-    examples: str = "examples"  # what they are called
-    held: str = "examples"  # what the held-out ones are called
-    part: str = "unseen examples"  # what was measured on
+    examples: str = "examples"  # what training examples are called
+    held: str = "examples"  # what held-out examples are called
+    part: str = "unseen examples"  # what the scores were measured on
     vocabulary: int | None = None
     dropout: float | None = None
-    budget: str | None = None  # the time that was given, if it was
-    fine_tuned: bool = False  # it has vocabulary and shape from another run
+    budget: str | None = None  # the time budget, if there was one
+    fine_tuned: bool = False  # vocabulary and shape come from another run
 
     def metric_of(self, score: Score) -> Metric:
         known = by_key(self.metrics)
@@ -103,7 +104,7 @@ class Facts:
 
 
 def verdict(curves: Sequence[CurvePoint], scores: Sequence[Score] = (), facts: Facts | None = None) -> list[str]:
-    """Sentences for a person: the scores first, then how the training went, then what to try next."""
+    """Sentences for the reader: the scores, then how training went, then what to try next."""
     known = facts or Facts()
     told = [(score, known.metric_of(score)) for score in scores]
     sentences = [
@@ -115,10 +116,10 @@ def verdict(curves: Sequence[CurvePoint], scores: Sequence[Score] = (), facts: F
     if not curves:
         return [*sentences, "No training steps are recorded yet."]
     if blown := divergence_sentence(curves):
-        return [*sentences, blown, "Next: lower the learning rate or lengthen its warm-up, and start again."]
+        return [*sentences, blown, "Next: start again with a lower learning rate or a longer warm-up."]
     course = course_sentence(curves, known)
     few = few_steps(curves, fine_tuned=known.fine_tuned)
-    course = f"Only {few:,} steps were made. {course}" if few else course
+    course = f"Training made only {counted(few, 'step')}. {course}" if few else course
     advice = next_steps(curves, scores, known)
     return [*sentences, course, *(["Next: " + "; ".join(advice) + "."] if advice else [])]
 
@@ -140,33 +141,33 @@ def score_sentence(score: Score, metric: Metric = UNKNOWN, part: str = "unseen e
 
 
 def score_caution(score: Score, metric: Metric, held: str) -> str | None:
-    """A warning where the score itself is shaky."""
-    if score.sentences is not None and score.sentences < FEW_HELD:
-        few = f"{score.sentences:,} test {held} are few"
-        return f"{few}: read the score with care, and test on {FEW_HELD} or more."
+    """A warning if the score itself is uncertain."""
     low, high = metric.scale.low, metric.scale.high
+    if score.sentences is not None and score.sentences < FEW_HELD and high is not None:
+        few = f"{score.sentences:,} {held} are few"
+        return f"{few}: read the score with care, and test on {FEW_HELD} or more."
     if score.low is None or score.high is None or high is None or score.high - score.low <= WIDE * (high - low):
         return None
     return (
-        f"The interval is {score.high - score.low:.{metric.digits}f} points wide: smaller differences between runs are "
-        "chance."
+        f"The interval is {score.high - score.low:.{metric.digits}f} points wide: smaller differences between runs may "
+        "be chance."
     )
 
 
-# How the training went.
+# How training went.
 
 
 def divergence_sentence(curves: Sequence[CurvePoint]) -> str | None:
-    """A loss that is no longer a number, or that has risen far above where it has been, on both sides.
+    """Reports a loss that became NaN or infinite, or training and validation losses that rose far above their best.
 
-    The validation loss comes first: a training loss is of single batches, and noisy. A validation loss that rises while
-    the training loss falls is overfitting.
+    The validation loss is checked first: a training loss is that of single batches, and noisy. A validation loss that
+    rises while the training loss falls is overfitting.
     """
     for point in curves:
         for key in ("train_loss", "valid_loss"):
             loss = point.get(key)
             if loss is not None and not math.isfinite(loss):
-                return f"The training broke down: at step {int(point['step'] or 0):,} the loss was no longer a number."
+                return f"Training broke down: at step {int(point['step'] or 0):,} the loss became NaN or infinite."
     train, valid = curve(curves, "train_loss"), curve(curves, "valid_loss")
     rise, error = train.risen() if len(train) >= 3 else (0.0, math.inf)
     if rise <= SURE * error:
@@ -174,39 +175,39 @@ def divergence_sentence(curves: Sequence[CurvePoint]) -> str | None:
     shown, name = (valid, "validation") if len(valid) >= 2 else (train, "training")
     best = min(shown.values)
     end = valid.values[-1] if len(valid) >= 2 else train.tail(train.block)
-    if len(valid) < 2:  # what single batches say, with their noise taken off
+    if len(valid) < 2:  # only losses of single batches, so their noise must be subtracted
         best = end - rise
     if end <= max(BLOW_UP * best, best + 0.5):
         return None
     at = f" at step {shown.steps[shown.values.index(best)]:,}" if best in shown.values else ""
-    return f"The training diverged: the {name} loss was {best:.2f}{at} and {end:.2f} at the end."
+    return f"Training diverged: the {name} loss was {best:.2f}{at} and {end:.2f} at the end."
 
 
 def few_steps(curves: Sequence[CurvePoint], *, fine_tuned: bool) -> int:
-    """How many steps were made, if these are too few for a new model; else 0."""
+    """The number of steps, if it is too small for a new model; else 0."""
     made = max(int(point["step"] or 0) for point in curves)
     return made if made < FEW_STEPS and not fine_tuned else 0
 
 
 def course_sentence(curves: Sequence[CurvePoint], facts: Facts) -> str:
-    """Overfitted, still improving, or done; with the numbers that say so."""
+    """Overfitting, still improving, or converged; with the numbers that show it."""
     valid = curve(curves, "valid_loss")
     if not len(valid):
         return "Nothing was measured on validation data, so this page cannot say whether the model overfits."
     if len(valid) < 3:
-        return f"The validation loss is {valid.values[-1]:.2f}; it was measured too seldom to show a trend."
+        return f"The validation loss is {valid.values[-1]:.2f}; it was not measured often enough to show a trend."
     start = overfits_from(curves)
     if start is not None:
         return overfit_sentence(curves, valid, start, headline(facts.metrics))
     if still_improving(curves, headline(facts.metrics)):
         return f"It was still improving when it stopped: the validation loss fell to {valid.values[-1]:.2f}."
-    return f"The training has levelled off at a validation loss of {min(valid.values):.2f}; it does not overfit."
+    return f"Training has levelled off at a validation loss of {min(valid.values):.2f}; it does not overfit."
 
 
 def overfit_sentence(curves: Sequence[CurvePoint], valid: Curve, start: int, metric: Metric | None) -> str:
     text = (
         f"It overfits from step {start:,} on: the validation loss rose from {min(valid.values):.2f} "
-        f"to {valid.end():.2f} while the training loss went on falling"
+        f"to {valid.end():.2f} while the training loss kept falling"
     )
     if metric is not None and bettered_after(curves, start, metric):
         end = metric.shown(metric_curve(curves, metric).end())
@@ -229,7 +230,7 @@ def best_of(values: Sequence[float], metric: Metric) -> float:
 
 
 def bettered_after(curves: Sequence[CurvePoint], step: int, metric: Metric | None) -> bool:
-    """Loss and score can part: a model that grows too sure of itself may still predict better."""
+    """Whether the metric improved after this step: a model that becomes overconfident may still predict better."""
     if metric is None:
         return False
     measured = metric_curve(curves, metric)
@@ -239,13 +240,13 @@ def bettered_after(curves: Sequence[CurvePoint], step: int, metric: Metric | Non
 
 
 def least_gain(curves: Sequence[CurvePoint], metric: Metric) -> float:
-    """A difference between two validations that is more than chance."""
+    """The smallest difference between two validations that is more than chance."""
     counts, scale = curve(curves, "valid_sentences").values, metric.scale
     return max(scale.gain, scale.noise / math.sqrt(counts[-1])) if counts and counts[-1] else scale.gain
 
 
 def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
-    """The step of the best validation loss, if it rose clearly from there while the training loss fell."""
+    """The step of the best validation loss, if the loss rose clearly after it while the training loss fell."""
     valid, train = curve(curves, "valid_loss"), curve(curves, "train_loss")
     if len(valid) < 3 or len(train) < 2:
         return None
@@ -257,7 +258,7 @@ def overfits_from(curves: Sequence[CurvePoint]) -> int | None:
 
 
 def still_improving(curves: Sequence[CurvePoint], metric: Metric | None) -> bool:
-    """Whether the last fifth of the run still bettered the validation loss or the metric clearly."""
+    """Whether the validation loss or the metric still improved clearly in the last fifth of the run."""
     last = max(int(point["step"] or 0) for point in curves)
     valid = curve(curves, "valid_loss")
     before = valid.until(0.8 * last)
@@ -274,16 +275,17 @@ def still_improving(curves: Sequence[CurvePoint], metric: Metric | None) -> bool
 
 
 def next_steps(curves: Sequence[CurvePoint], scores: Sequence[Score], facts: Facts) -> list[str]:
-    """Advice that fits what was seen, the likeliest help first; none where the scores leave little to gain."""
+    """Advice based on what was measured, the most likely help first; none if the scores leave little to gain."""
     valid = curve(curves, "valid_loss")
     if not len(valid):
-        return [f"hold some {facts.examples} out for validation"]
+        return [f"hold out some {facts.examples} for validation"]
     first = next(((facts.metric_of(score), score.value) for score in scores[:1]), None)
     if first is not None and first[0].reaches(first[1], first[0].scale.excellent):
         return []
     longer = "train longer" if facts.budget is None else f"train longer (the budget was {facts.budget})"
     if few := few_steps(curves, fine_tuned=facts.fine_tuned):
-        return [f"{longer}: {few:,} steps are too few to judge anything else by"]
+        are = "is" if few == 1 else "are"
+        return [f"{longer}: {counted(few, 'step')} {are} too few to judge anything else by"]
     start, trend_known = overfits_from(curves), len(valid) >= 3
     improving = still_improving(curves, headline(facts.metrics)) or (not trend_known and not facts.fine_tuned)
     advice = [longer] if improving and start is None else []
@@ -292,12 +294,12 @@ def next_steps(curves: Sequence[CurvePoint], scores: Sequence[Score], facts: Fac
         advice += against_overfitting(curves, start, facts)
     advice += about_vocabulary(facts)
     if start is None and trend_known and not improving and is_below(first, "weak") and not facts.fine_tuned:
-        advice.append("a larger model or a higher learning rate: it has stopped learning before it was good")
+        advice.append("a larger model or a higher learning rate: it stopped improving before it was good")
     return advice
 
 
 def is_below(first: tuple[Metric, float] | None, level: str) -> bool:
-    """Whether a value is worse than a level of its metric's scale; no where the scale has no such level."""
+    """Whether a value is worse than a level of its metric's scale; False if the scale has no such level."""
     if first is None:
         return False
     metric, value = first
@@ -309,15 +311,15 @@ def about_data(facts: Facts, *, overfits: bool, unfair: bool) -> list[str]:
     count = facts.train_examples
     if count is None or count >= FEW_EXAMPLES or not (overfits or unfair):
         return []
-    return [f"add data: {count:,} {facts.examples} are few, and nothing helps as surely"]
+    return [f"add data: {count:,} {facts.examples} are few, and more data helps most"]
 
 
 def about_vocabulary(facts: Facts) -> list[str]:
-    """A fine-tuned run has no choice of it."""
+    """Advice about the vocabulary size; none for a fine-tuned run, which cannot change it."""
     size, count = facts.vocabulary, facts.train_examples
     if facts.fine_tuned or not size or not count or size <= count:
         return []
-    return [f"a smaller vocabulary: {size:,} entries are seen too rarely in {count:,} {facts.examples}"]
+    return [f"a smaller vocabulary: {size:,} tokens are seen too rarely in {count:,} {facts.examples}"]
 
 
 def against_overfitting(curves: Sequence[CurvePoint], start: int, facts: Facts) -> list[str]:

@@ -30,7 +30,7 @@ def explanation_view(
 ) -> RenderableType:
     """The whole view, in the order in which the model computes.
 
-    `attention` is a name or "all"; layer and head are counted from 0. Without them the most informative one is shown.
+    `attention` is a name or "all"; layer and head are counted from 0. Without them, the most informative one is shown.
     """
     shown = explanation.attentions if attention == ALL else [explanation.attention(attention)]
     parts: list[RenderableType] = [title_view(explanation.text, explanation.answer), Text()]
@@ -46,7 +46,7 @@ def explanation_view(
 
 
 def title_view(text: str, answer: str) -> Text:
-    """The input, and the answer if there is one; neither can act on the terminal."""
+    """The input, and the answer if there is one; control characters are escaped."""
     given, written = (" ".join(visible(word) for word in one.split(" ") if word) for one in (text, answer))
     return Text.assemble(given, ("  →  ", "bold"), (written, "bold")) if written else Text(given, style="bold")
 
@@ -55,7 +55,7 @@ def title_view(text: str, answer: str) -> Text:
 
 
 def read_and_written(explanation: Explanation) -> list[Tokens]:
-    """What was read, then what was written: of a decoder that writes, not its inputs but what it chose."""
+    """The tokens that were read, then those that were written: for a decoder, what it chose, not its inputs."""
     if explanation.written is None:
         return list(explanation.tokens.values())
     return [explanation.tokens["encoder"], explanation.written]
@@ -76,7 +76,7 @@ def tokens_line(tokens: Tokens) -> Text:
 
 
 def inputs_view(tokens: Tokens, lengths: Mapping[str, tuple[float, ...]]) -> Group:
-    """The lengths of what is added up for each token; for the patches of an image, their mean."""
+    """The lengths of the vectors added for each token; for the patches of an image, their mean."""
     table = plain_table(["", *lengths])
     shown = LINES if tokens.grid is None else 1
     for i, piece in enumerate(tokens.pieces[:shown]):
@@ -92,7 +92,7 @@ def inputs_view(tokens: Tokens, lengths: Mapping[str, tuple[float, ...]]) -> Gro
 
 
 def blocks_view(sublayers: Sequence[Sublayer]) -> Group:
-    """One line per sub-layer: the length of the residual stream, and how much is added. Means over all tokens."""
+    """One line per sub-layer: the length of the residual stream, and of what is added. Means over all tokens."""
     mixed = any(one.experts for one in sublayers)
     table = plain_table(["block", "", "stream", "adds", "after", "norm", "inner on", *(["experts"] if mixed else [])])
     for one in sublayers:
@@ -112,7 +112,7 @@ def blocks_view(sublayers: Sequence[Sublayer]) -> Group:
 
 
 def attention_parts(attention: Attention, layer: int | None, head: int | None) -> list[RenderableType]:
-    """One head's map, for cross-attention to tokens also the mean of all heads, and a line about each head."""
+    """The map of one head, a line about each head, and for cross-attention to tokens also the mean of all heads."""
     aligned = attention.name == "cross" and attention.keys.grid is None
     place = (layer, head)
     if place == (None, None):
@@ -136,7 +136,7 @@ def attention_title(attention: Attention) -> str:
 
 
 def place_title(layer: int | None, head: int | None) -> str:
-    """Layer and head, counted from 1 as people do."""
+    """Layer and head, counted from 1."""
     parts = [f"{what} {i + 1}" for what, i in (("layer", layer), ("head", head)) if i is not None]
     return ", ".join(parts) or "mean of all heads"
 
@@ -169,7 +169,7 @@ def patches_view(attention: Attention, pattern: Tensor) -> Group:
 
 
 def heads_view(attention: Attention, layer: int | None, *, aligned: bool = False) -> Group:
-    """A line per head, or per head of one layer if there are many: how sharp, the share of the first key, how far."""
+    """One line per head, or per head of one layer if there are many: sharpness, share of the first key, distance."""
     image = attention.keys.grid is not None
     columns = ["layer", "head", "sharpness", "first"] + ([] if image else ["offset"])
     table = plain_table(columns + (["alignment"] if aligned else []) + ([] if image else ["looks at"]))
@@ -191,7 +191,7 @@ def heads_view(attention: Attention, layer: int | None, *, aligned: bool = False
 
 
 def predictions_view(explanation: Explanation) -> Group:
-    """A row per place: the chosen or actual token with its probability, and the most probable candidates."""
+    """One row per place: the chosen or actual token with its probability, and the most probable candidates."""
     found, writes = explanation.predictions, explanation.written is not None
     known = any(one.probability is not None for one in found)
     table = Table(box=None, pad_edge=False)
@@ -215,7 +215,7 @@ def probability_bar(probability: float, *, width: int = 8) -> Text:
 
 
 def candidates_line(top: Sequence[Candidate], chosen: int | None) -> Text:
-    """`apple·.910  apples·.041 ...`. The chosen one is underlined, which needs no colour."""
+    """`apple·.910  apples·.041 ...`. The chosen one is underlined, which also works without colours."""
     parts = Text()
     for one in top:
         parts.append(visible(one.piece), style="underline" if one.id == chosen else "")
@@ -235,5 +235,5 @@ def plain_table(columns: Sequence[str]) -> Table:
 
 
 def under(heading: str, table: Table) -> Group:
-    """A heading as wide as the terminal, not as the table."""
+    """A table under a heading that may be wider than the table."""
     return Group(Text(heading, style="bold"), table)

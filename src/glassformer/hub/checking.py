@@ -65,6 +65,14 @@ class Comparison:
     largest_difference: float  # of scores of the same translation, greedy or not
     differing: list[dict[str, Any]]
 
+    def in_words(self) -> list[str]:
+        """The results, a line each."""
+        return [
+            f"same translation         {self.same_greedy} of {self.sentences} greedy, {self.same} with a beam of 5",
+            f"BLEU against each other  {self.bleu:.2f}   (beam 5)",
+            f"scores differ by at most {self.largest_difference:.1e}   (of the same translation)",
+        ]
+
     @classmethod
     def of(cls, greedy: Sequence[Compared], beam: Sequence[Compared]) -> Comparison:
         others = [row for row in greedy if not row.same]

@@ -1,6 +1,6 @@
 """An exported translator, run by CTranslate2: no torch is loaded.
 
-The folder holds CTranslate2's own files, our tokenizers beside them, and exported.json, which says how to decode.
+The folder has CTranslate2's files, our tokenizers, and exported.json, which says how to decode.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Exported:
                 f"{self.folder} is not an exported translator: it has no {CARD}. Make one with "
                 "`glassformer export RUN --to ctranslate2 --out FOLDER`."
             )
-        with refusals_in_words(self.folder):
+        with engine_errors(self.folder):
             self.about: dict[str, Any] = checked_card(json.loads(card.read_text(encoding="utf-8")))
             self.source, self.target = (Tokenizer.load(self.folder / name) for name in self.about["tokenizers"])
         self.lengths = Lengths.read(self.about["lengths"])
@@ -78,7 +78,7 @@ class Exported:
         known = {*engine.get_supported_compute_types("cpu"), "auto"}
         if compute not in known:
             raise SettingsError(f"--compute {compute}: this machine can do {', '.join(sorted(known))}.")
-        with refusals_in_words(self.folder):
+        with engine_errors(self.folder):
             self.engine = engine.Translator(
                 str(self.folder), device="cpu", inter_threads=1, intra_threads=threads, compute_type=compute
             )
@@ -169,7 +169,7 @@ class Exported:
                 f"A sentence has {length:,} tokens; this model has {self.about['positions']:,} positions. Split it."
             )
         limit = min(int(length * self.about["max_ratio"] + self.about["max_extra"]), self.about["positions"])
-        with refusals_in_words(self.folder):
+        with engine_errors(self.folder):
             found = self.engine.translate_batch(
                 sentences,
                 beam_size=beam,
@@ -215,7 +215,7 @@ def together(own: Sequence[Decoded], between: Sequence[str], *, alpha: float) ->
 
 
 @contextmanager
-def refusals_in_words(folder: Path) -> Iterator[None]:
+def engine_errors(folder: Path) -> Iterator[None]:
     """Turns errors of the engine, or of a damaged file, into an ExportError."""
     try:
         yield
@@ -226,7 +226,7 @@ def refusals_in_words(folder: Path) -> Iterator[None]:
 def checked_card(card: Any) -> dict[str, Any]:
     """The card of an export, checked against the bounds of the settings: it may have been edited."""
     if not isinstance(card, dict) or not isinstance(card.get("tokenizers"), list):
-        raise ValueError(f"{CARD} is not what an export writes")
+        raise ValueError(f"{CARD} was not written by an export")
     card = {**ADDED, **card}
     if not isinstance(card["language"], str | None):
         raise ValueError(f"{CARD}: language must be a code such as en, or null")

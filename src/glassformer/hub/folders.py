@@ -20,11 +20,11 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise ExportError(f"{path} already exists. Choose another --out, or remove it first.")
     made = [parent for parent in path.parents if not parent.exists()]
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with told_in_words(path):
+    with disk_errors_in_words(path):
         part.mkdir(parents=True)
     try:
         yield part
-        with told_in_words(path):
+        with disk_errors_in_words(path):
             part.rename(path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -34,7 +34,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told_in_words(path: Path) -> Iterator[None]:
+def disk_errors_in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -42,5 +42,5 @@ def told_in_words(path: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    with told_in_words(path):
+    with disk_errors_in_words(path):
         path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -39,10 +39,6 @@ class TargetBatch(Protocol):
     def target_in(self) -> Tensor: ...
 
 
-class PairBatch(SourceBatch, TargetBatch, Protocol):
-    """Source sentences and their targets."""
-
-
 class ImageBatch(Protocol):
     """Images (B, C, height, width), their values scaled as in the model's training."""
 

@@ -114,9 +114,10 @@ class Inputs(nn.Module):
         self.token, self.segment, self.position, self.sum = Tap(), Tap(), Tap(), Tap()
 
     def forward(self, ids: Tensor, segments: Tensor | None) -> Tensor:
-        """ids and segments (B, T) -> (B, T, D); without segments all tokens are in the first."""
+        """ids and segments (B, T) -> (B, T, D); all tokens are in the first without segments, or if there is one."""
         self.check_length(ids.size(1))
-        segment = self.segments.weight[0] if segments is None else self.segments(segments)
+        one = segments is None or self.segments.weight.size(0) == 1
+        segment = self.segments.weight[0] if one else self.segments(segments)
         x = self.token(self.embedding(ids)) + self.segment(segment)
         x = x + self.position(self.positions(ids.size(1), start=self.start))
         return self.sum(self.dropout(self.norm(x)))

@@ -53,7 +53,7 @@ Size = Literal["nano", "tiny", "small", "1.1B", "7B", "13B", "70B", "3-8B", "mis
 
 
 class RopeScaling(Settings):
-    """Rotary positions for longer texts than those of the first training."""
+    """Rotary positions for texts longer than those of pre-training."""
 
     kind: Literal["linear", "llama3"] = Field(
         description="linear: slow down all rotations; llama3: only the slow ones."
@@ -103,7 +103,7 @@ class LlamaConfig(Settings):
     norm_eps: float = Field(1e-5, gt=0, le=1, description="Epsilon of RMSNorm.")
     rope_theta: float = Field(10000.0, gt=0, le=limits.RATIO, description="Base of the rotary angles.")
     rope_scaling: RopeScaling | None = Field(
-        None, description="Changes rotary positions for longer texts than those of the first training."
+        None, description="Changes rotary positions for texts longer than those of pre-training."
     )
     max_length: int = Field(2048, ge=1, le=limits.POSITIONS, description="The longest text in training, in tokens.")
     window: int | None = Field(
@@ -141,15 +141,15 @@ class LlamaConfig(Settings):
         if self.kv_heads is None:
             self.__dict__["kv_heads"] = (
                 self.h
-            )  # TOML has no None, and reading it back with a size would set another number
+            )  # TOML has no None: reading it back with a size would set a different number
         if self.head_width is None and self.d % self.h:
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: give head_width, or change one of them")
         if self.h % self.groups:
-            raise ValueError(f"h = {self.h} is not a multiple of kv_heads = {self.groups}: each serves as many heads")
+            raise ValueError(f"h = {self.h} is not a multiple of kv_heads = {self.groups}: they share the heads evenly")
         if self.experts and self.experts_per_token > self.experts:
             raise ValueError(f"experts_per_token = {self.experts_per_token} is more than experts = {self.experts}")
         if self.experts and self.feed_forward_bias:
-            raise ValueError("experts have no biases: leave feed_forward_bias out")
+            raise ValueError("experts have no biases: omit feed_forward_bias")
         return self
 
     @property
@@ -264,8 +264,8 @@ class Llama(DecoderOnly):
         return hidden, None if balance is None else self.config.balance * balance
 
     def hidden_and_balance(self, batch: TextBatch) -> tuple[Tensor, Tensor | None]:
-        """The last hidden states (B, T, D), and how unevenly the experts were used: `experts_per_token` where all
-        are used alike, up to `experts` times that. Padding does not count. None without experts."""
+        """The last hidden states (B, T, D), and how unevenly the experts were used: `experts_per_token` if all
+        are used equally, up to `experts` times that. Padding does not count. None without experts."""
         routings: list[Routing] = []
         hidden = self.states(batch.ids, routings=routings)
         real = padding_mask(batch.lengths, batch.ids.size(1)).flatten()  # (M,)

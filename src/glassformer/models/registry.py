@@ -22,8 +22,6 @@ MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
     "vit": ("glassformer.models.vit", "VitConfig", "Vit"),
     "captioner": ("glassformer.models.captioner", "CaptionerConfig", "Captioner"),
 }
-HEADS = ("head.", "follows.")  # how the names of their parameters begin
-HEADS_ON_THE_POOLER = ("pretraining", "sentence")  # BERT's
 VOCABULARIES = ("source_vocabulary", "target_vocabulary")  # the 2017 model's are not in its config
 
 
@@ -59,9 +57,9 @@ def build_without_init(kind: str, values: Mapping[str, Any], *, origin: str = "m
 
 
 def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
-    """A new model of these settings. They may name the kind again; the 2017 model's hold its two vocabularies too.
+    """A new model with these settings. They may include the kind; for the 2017 model, also its two vocabularies.
 
-    Without a `size` nothing is filled in: each setting that is not given has its field's default.
+    Without a `size` nothing is filled in: each setting that is not given has its default.
     """
     known = dict(values)
     given = {name: known.pop(name) for name in VOCABULARIES if kind == "transformer" and name in known}
@@ -70,7 +68,7 @@ def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.
 
 
 def spelled_out(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values and the default of every other field that has one, in sections too, so that no size sets anything."""
+    """The values, and the default of every other field that has one, in sections too, so that no size sets anything."""
     found = dict(values)
     for name, field in kind.model_fields.items():
         sections = sections_of(field)
@@ -82,7 +80,7 @@ def spelled_out(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, An
 
 
 def values_of(model: nn.Module) -> dict[str, Any]:
-    """The settings from which `build` makes such a model again, its kind first."""
+    """The settings from which `build` makes the same kind of model, its kind first."""
     values = without_sizes(cast(Settings, model.config).model_dump(exclude_none=True))
     if values["kind"] == "transformer":
         inputs = (model.get_submodule(f"{side}.inputs.embedding") for side in ("encoder", "decoder"))
@@ -91,23 +89,8 @@ def values_of(model: nn.Module) -> dict[str, Any]:
     return values
 
 
-def with_new_head(model: nn.Module, **changed: Any) -> tuple[nn.Module, list[str]]:
-    """The same model with a new, freshly initialised head, for fine-tuning: `head` and `classes` of an encoder,
-    `classes` of a ViT. Also the names of the parameters that are new: the head's, and the pooler's where the head needs
-    one that the model does not have.
-    """
-    values = values_of(model) | changed
-    if "pooler" in values and changed.get("head") in HEADS_ON_THE_POOLER:
-        values["pooler"] = True
-    made = build(values["kind"], values)
-    body = {name: weight for name, weight in model.state_dict().items() if not name.startswith(HEADS)}
-    missing = set(made.load_state_dict(body, strict=False).missing_keys)
-    new = [name for name, _ in made.named_parameters() if name in missing]  # without those tied to the body
-    return made.to(next(model.parameters())).train(model.training), new
-
-
 def without_sizes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values without `size`: they hold all it has set, and the name may no longer fit them."""
+    """The values without `size`: they contain all that it set, and the name may no longer fit them."""
     return {
         name: without_sizes(value) if isinstance(value, Mapping) else value
         for name, value in values.items()

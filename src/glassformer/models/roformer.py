@@ -94,12 +94,13 @@ class Inputs(nn.Module):
         self.token, self.segment, self.sum = Tap(), Tap(), Tap()
 
     def forward(self, ids: Tensor, segments: Tensor | None) -> Tensor:
-        """ids and segments (B, T) -> (B, T, D); without segments all tokens are in the first."""
+        """ids and segments (B, T) -> (B, T, D); all tokens are in the first without segments, or if there is one."""
         if ids.size(1) > self.max_length:
             raise ModelError(
                 f"The text has {ids.size(1)} tokens; this model reads at most {self.max_length}. Cut or split the text."
             )
-        segment = self.segments.weight[0] if segments is None else self.segments(segments)
+        one = segments is None or self.segments.weight.size(0) == 1
+        segment = self.segments.weight[0] if one else self.segments(segments)
         x = self.token(self.embedding(ids)) + self.segment(segment)
         return self.sum(self.widen(self.dropout(self.norm(x))))
 

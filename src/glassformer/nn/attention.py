@@ -140,7 +140,7 @@ class SelfAttention(nn.Module):
         rotation: Rotation | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """x (B, T, D) -> (B, T, D). With a cache, x continues what the cache holds."""
+        """x (B, T, D) -> (B, T, D). With a cache, x continues the tokens in the cache."""
         q, k, v = (split_heads(part, self.head_width) for part in self.qkv(x).split(self.rows, dim=-1))
         if rotation is not None:
             q, k = rotate(q, rotation), rotate(k, rotation)

@@ -1,4 +1,4 @@
-"""The key/value cache: an explicit object, passed in, that holds one attention's past."""
+"""The key/value cache: an explicit object, passed in, with the past of one attention."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class KVCache:
         return store.keys, store.values
 
     def _moved(self, shape: tuple[int, ...], like: Tensor) -> Store:
-        """A larger store that begins with what is held."""
+        """A larger store that begins with the current keys and values."""
         keys, values = zeros(shape, like=like), zeros(shape, like=like)  # hidden slots must not be NaN
         if self.store is not None:
             copy(self.store.keys[:, :, : self.length], to=keys[:, :, : self.length])
@@ -59,7 +59,7 @@ class KVCache:
         return Store(keys, values, self.length)
 
     def share(self) -> KVCache:
-        """Another cache that holds the same, in the same memory."""
+        """Another cache with the same content, in the same memory."""
         other = KVCache()
         other.store, other.length = self.store, self.length
         return other

@@ -1,6 +1,6 @@
 """A mixture of experts: many feed-forward networks, each token is computed by a few of them.
 
-Shapes: M tokens, D width, X experts, k experts a token.
+Shapes: M tokens, D width, X experts, k experts per token.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ class Router(nn.Module):
     def forward(self, x: Tensor) -> Routing:
         """(M, D) -> where each token goes."""
         scores = self.scores(self.linear(x))  # (M, X)
-        digits = torch.promote_types(
-            scores.dtype, torch.float32
-        )  # in lower precision near ties would be decided by rounding
+        digits = torch.promote_types(scores.dtype, torch.float32)  # in lower precision, rounding would decide near ties
         probabilities = self.probabilities(scores.softmax(dim=-1, dtype=digits))
         top = probabilities.topk(self.per_token, dim=-1)
         weights = top.values / top.values.sum(dim=-1, keepdim=True)
@@ -57,7 +55,7 @@ class Experts(nn.Module):
     def forward(self, x: Tensor, *, routings: list[Routing] | None = None) -> Tensor:
         """(B, T, D) -> (B, T, D). Appends where the tokens went to `routings`, if given.
 
-        In training every expert runs, be it on no token, so that all weights have a gradient in every step.
+        In training every expert runs, even without tokens, so that all weights have a gradient in every step.
         """
         tokens = x.flatten(0, -2)  # (M, D)
         routing = self.router(tokens)
@@ -73,8 +71,8 @@ class Experts(nn.Module):
 
 
 def balancing_loss(routings: Sequence[Routing], *, real: Tensor | None = None) -> Tensor:
-    """X * sum_e share_e * probability_e over the tokens of all layers: least where every expert is used alike (Fedus et
-    al. 2021, arXiv 2101.03961, equations 4 to 6; here each token counts in k shares, so they sum to k).
+    """X * sum_e share_e * probability_e over the tokens of all layers: smallest if all experts are used equally (Fedus
+    et al. 2021, arXiv 2101.03961, equations 4 to 6; here each token counts in k shares, so they sum to k).
 
     real (M,): False for padding, which does not count.
     """

@@ -37,13 +37,13 @@ class VocabularyHead(nn.Module):
 
 
 def summed_loss(logits: Tensor, labels: Tensor, label_smoothing: float) -> Tensor:
-    """(M, V) and (M,) -> the summed cross-entropy, in float32 or better: a sum of exponentials needs the digits."""
+    """(M, V) and (M,) -> the summed cross-entropy, in float32 or better: a sum of exponentials needs the precision."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return F.cross_entropy(logits, labels, reduction="sum", label_smoothing=label_smoothing)
 
 
 class MaskedWordsHead(nn.Module):
-    """Which word is at a place: W_V norm(act(W x + b)) + b_V, where W_V is usually the embedding's own matrix.
+    """Which word is at a position: W_V norm(act(W x + b)) + b_V, where W_V is usually the embedding's matrix.
 
     `inner` is the width before W_V, if it is not that of x.
     """

@@ -35,7 +35,7 @@ def sinusoidal_halves(length: int, width: int, *, base: float = 10000.0) -> Tens
 
 
 class FixedPositions(nn.Module):
-    """A position table that is computed once and extended when a longer sentence comes."""
+    """A position table that is computed once and extended when a sentence is longer."""
 
     table: Tensor
 
@@ -81,7 +81,7 @@ class LearnedPositions(nn.Module):
 class RotaryPositions(nn.Module):
     """Rotary positions (Su et al. 2021): pair i of q and k at position t is rotated by the angle t * base^(-2i/E), so
     the product of q at t and k at s depends only on their distance t - s. A `stretch` makes the angles smaller, so that
-    texts longer than those of the training stay within the angles seen there."""
+    texts longer than the training texts stay within the angles seen in training."""
 
     def __init__(
         self, head_width: int, *, base: float = 10000.0, length: int = 256, stretch: Stretch | None = None

@@ -29,7 +29,7 @@ def distance_buckets(distance: Tensor, *, buckets: int, furthest: int, both_ways
     else:
         distance = (-distance).clamp(min=0)
     exact = buckets // 2
-    # In float32, as in trained models: where a step is near a whole number, rounding decides.
+    # In float32, as in trained models: if a step is near an integer, rounding decides.
     steps = torch.log(distance.clamp(min=1).float() / exact) / math.log(furthest / exact) * (buckets - exact)
     wide = (exact + steps.long()).clamp(max=buckets - 1)
     return beyond + torch.where(distance < exact, distance, wide)

@@ -55,7 +55,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
             right = z.gather(1, y)
             p = torch.softmax(z, dim=1, out=z)
             normaliser = right - p.gather(1, y).log()  # log(sum(exp(z))) is z - log(p) of any token
-            rare = normaliser[:, 0] > right[:, 0] + RARE  # p has lost its digits, or is 0
+            rare = normaliser[:, 0] > right[:, 0] + RARE  # p has lost its precision, or is 0
             if bool(rare.any()):
                 normaliser[rare] = F.linear(h[rare], weight, bias).logsumexp(dim=1, keepdim=True)
             mean = (h @ weight_sum + bias_sum)[:, None] / vocabulary

@@ -1,8 +1,8 @@
-"""A model with what belongs to using it, and the folder that it is kept in.
+"""A model with its tokenizer and special ids, and the folder that holds them.
 
-config.toml         [model] with its `kind` and sizes, [marks] (special ids), [extras]; in runs of training the recipe
-tokenizer.json      where there is text; target.tokenizer.json beside it where the output has its own vocabulary
-model.safetensors   the weights under our names
+config.toml         [model] with its `kind` and sizes, [marks] (special ids), [extras]; in a training run, the recipe
+tokenizer.json      for models of text; also target.tokenizer.json if the output has its own vocabulary
+model.safetensors   the weights, with our tensor names
 manifest.json       sha256 of each file
 """
 
@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from glassformer.config import Tree, tree_to_toml
 from glassformer.errors import RunError
 from glassformer.models.registry import MODELS, build_without_init, values_of
 from glassformer.store import files
@@ -25,11 +24,13 @@ from glassformer.store.checkpoints import WEIGHTS
 from glassformer.store.run import CONFIG, SHARED_TOKENIZER, TARGET_TOKENIZER, RunFolder
 from glassformer.store.weights import NoLargerThan, load_weights, weights_of
 from glassformer.text import Tokenizer
+from glassformer.text.framing import Frame, frame_of
+from glassformer.toml_text import Tree, tree_to_toml
 
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """The ids of the special tokens, as far as the model has them."""
+    """The ids of the special tokens; None for those that the model does not have."""
 
     bos: int | None = None
     eos: int | None = None
@@ -43,10 +44,10 @@ class SpecialIds:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A model with its tokenizer, its special ids and other facts about its use.
+    """A model with its tokenizer, its special ids and other facts needed to use it.
 
     `extras` holds plain values, for instance {"pooling": "mean", "max_length": 256}, and "model_type", the layout that
-    the model was imported from. `target` is the second tokenizer of an encoder-decoder that has two.
+    the model was imported from. `target` is the second tokenizer, for encoder-decoders that have two.
     """
 
     kind: str
@@ -57,11 +58,19 @@ class Bundle:
     target: Tokenizer | None = None
 
 
+def frame_for(tokenizer: Tokenizer, marks: SpecialIds) -> Frame:
+    """The special tokens around a text, from the tokenizer's file or, if it has none, from the marks."""
+    frame = frame_of(tokenizer)
+    if frame == Frame() and marks.cls is not None and marks.sep is not None:
+        return Frame((marks.cls,), (marks.sep,), (marks.sep,))
+    return frame
+
+
 # Reading
 
 
 def read_settings(folder: Path) -> Tree:
-    """config.toml of a folder of ours, checked against its manifest."""
+    """The config.toml of one of our folders, checked against its manifest."""
     try:
         return tomllib.loads(RunFolder(folder).config_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -69,7 +78,7 @@ def read_settings(folder: Path) -> Tree:
 
 
 def kind_in(settings: Mapping[str, Any], *, origin: str) -> str | None:
-    """The kind of model that a config.toml names; older folders name it at the top, or not at all."""
+    """The kind of model that a config.toml names. Older folders name it at the top level, or not at all."""
     model = settings.get("model")
     kind = settings.get("kind", model.get("kind") if isinstance(model, Mapping) else None)
     if kind is not None and kind not in MODELS:
@@ -99,7 +108,7 @@ def read_bundle(folder: Path, *, device: torch.device | str = "cpu") -> Bundle:
 
 
 def tokenizer_in(run: RunFolder, name: str) -> Tokenizer | None:
-    """A tokenizer of the folder by the name of its file, checked against the manifest; None: there is none."""
+    """The tokenizer in the file `name`, checked against the manifest; None if there is no such file."""
     if not run.holds(name):
         return None
     return Tokenizer.from_json(run.text(name).decode("utf-8"), origin=str(run.path / name))
@@ -109,7 +118,7 @@ def tokenizer_in(run: RunFolder, name: str) -> Tokenizer | None:
 
 
 def save_bundle(bundle: Bundle, path: str | Path, *, about: Mapping[str, Any] | None = None) -> None:
-    """Writes a new folder, whole or not at all. `about` is noted in its manifest."""
+    """Writes a new folder, complete or not at all. `about` is stored in its manifest."""
     folder = Path(path)
     refuse_existing(folder)
     content = {**content_of(bundle), WEIGHTS: files.pack_tensors(weights_of(bundle.model))}
@@ -123,7 +132,7 @@ def refuse_existing(folder: Path) -> None:
 
 
 def content_of(bundle: Bundle) -> dict[str, bytes]:
-    """The files of a bundle's folder, apart from the weights and the manifest."""
+    """The files of a bundle's folder, except the weights and the manifest."""
     marks = {name: number for name, number in asdict(bundle.marks).items() if number is not None}
     settings = {"model": values_of(bundle.model), "marks": marks, "extras": bundle.extras}
     tokenizers = {SHARED_TOKENIZER: bundle.tokenizer, TARGET_TOKENIZER: bundle.target}

@@ -1,4 +1,4 @@
-"""The checkpoints of a run: a folder each, whole or not there, checked whenever they are read."""
+"""The checkpoints of a run. Each is a folder that is either complete or absent, and is checked whenever it is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREFIX, ASIDE = "step-", "damaged-"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All that training needs to go on from a step as if it had never stopped."""
+    """Everything that training needs to resume from a step as if it had never stopped."""
 
     step: int
     weights: Mapping[str, Tensor]
@@ -30,14 +30,14 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The folder `checkpoints/` of a run. It is there from the first checkpoint to the end of the training."""
+    """The folder `checkpoints/` of a run. It exists from the first checkpoint to the end of training."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @property
     def steps(self) -> list[int]:
-        """The steps that have a checkpoint, in rising order."""
+        """The steps that have a checkpoint, in ascending order."""
         names: list[str] = []
         with suppress(FileNotFoundError):
             names = os.listdir(self.path)
@@ -50,7 +50,7 @@ class Checkpoints:
     # Writing
 
     def save(self, checkpoint: Checkpoint, *, keep: Collection[int]) -> None:
-        """Writes a checkpoint; older ones go, except those to keep, once the new one is safe."""
+        """Writes a checkpoint. Once it is safe on disk, older ones are removed, except those in `keep`."""
         content = {
             WEIGHTS: files.pack_tensors(checkpoint.weights),
             OPTIMISER: files.pack_tensors(checkpoint.optimiser),
@@ -59,7 +59,7 @@ class Checkpoints:
         folder = self.folder(checkpoint.step)
         if not folder.exists():
             if not self.path.exists():
-                with files.told_in_words(self.path, "What was saved before is unchanged"):
+                with files.disk_errors_in_words(self.path, "What was saved before is unchanged"):
                     disk.make_folder(self.path)
                 files.sync_folder(self.path.parent)
             files.write_folder(folder, content, about={"step": checkpoint.step})
@@ -68,7 +68,7 @@ class Checkpoints:
                 files.remove_folder(self.folder(step))
 
     def set_aside_damaged(self) -> dict[int, str]:
-        """Renames the checkpoints that are not what was written; why, by step. Only if a sound one is left."""
+        """Renames damaged checkpoints and returns what is wrong with each, by step; an error if none is intact."""
         damaged = {step: why for step in self.steps if (why := self.damage(step))}
         if damaged and len(damaged) == len(self.steps):
             raise RunError(
@@ -79,19 +79,19 @@ class Checkpoints:
             aside = self.path / f"{ASIDE}{self.folder(step).name}"
             if aside.exists():
                 files.remove_folder(aside)
-            with files.told_in_words(aside, "Nothing was changed"):
+            with files.disk_errors_in_words(aside, "Nothing was changed"):
                 disk.rename(self.folder(step), aside)
         return damaged
 
     def drop(self) -> None:
-        """Takes them all away. One rename, so that no half of them is ever seen."""
+        """Removes all checkpoints. They are renamed first, in one step, so that readers see all of them or none."""
         if self.path.exists():
             files.remove_folder(self.path)
 
     # Reading
 
     def damage(self, step: int) -> str:
-        """What is wrong with a checkpoint; empty if nothing is."""
+        """What is wrong with a checkpoint; empty if it is intact."""
         try:
             self._content(step, (WEIGHTS, OPTIMISER, STATE))
         except RunError as error:
@@ -109,14 +109,14 @@ class Checkpoints:
         )
 
     def state(self, step: int) -> dict[str, Any]:
-        """What a checkpoint says of its step, without its tensors."""
+        """The training state in a checkpoint, without its tensors."""
         state: dict[str, Any] = json.loads(self._content(step, [STATE])[0])
         return state
 
     def latest_weights(self) -> tuple[dict[str, Tensor], str]:
-        """The weights of the latest sound checkpoint, and in words which that is.
+        """The weights of the latest intact checkpoint, and a description of that checkpoint.
 
-        A training may replace checkpoints meanwhile: one that is gone by now is no damage, and is looked for anew.
+        Training may replace checkpoints at the same time. One that disappears is not damaged: the list is read again.
         """
         passed_over: dict[int, str] = {}
         steps = self.steps
@@ -130,7 +130,7 @@ class Checkpoints:
                 else:
                     steps = [found for found in self.steps if found not in passed_over]
                 continue
-            instead = "".join(f", since that at step {found:,} is damaged" for found in passed_over)
+            instead = "".join(f", because the one at step {found:,} is damaged" for found in passed_over)
             return weights, f"checkpoint at step {step:,}{instead}"
         raise RunError(next(iter(passed_over.values()), f"{self.path} holds no checkpoint any more."))
 

@@ -1,7 +1,7 @@
-"""Every effect that a run has on the disk, each one a function of its own.
+"""Every operation that changes the disk, one function for each.
 
-All of `store/` writes through these and in no other way, so that tests can count them, let each in turn fail as a full
-disk does, or end the process there. Each takes the path that it changes first.
+`store/` writes only through these functions. Tests can therefore count them, make each one fail like a full disk, or
+end the process at any of them. The first argument is always the path that is changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def flush(path: Path) -> None:
-    """Sends a file's content, or a folder's list of names, all the way to the disk."""
+    """Flushes a file's content, or a folder's list of names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -34,7 +34,7 @@ def flush(path: Path) -> None:
 
 
 def rename(path: Path, target: Path) -> None:
-    """In one step; a file that is there is replaced."""
+    """Renames atomically; an existing file is replaced."""
     path.replace(target)
 
 
@@ -43,7 +43,7 @@ def remove(path: Path) -> None:
 
 
 def remove_empty(path: Path) -> None:
-    """Takes a folder away; one with something in it is an error."""
+    """Removes an empty folder; an error if it is not empty."""
     path.rmdir()
 
 

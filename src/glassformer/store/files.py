@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under a temporary name, flushed to the disk, then renamed."""
+"""Files that are either complete or absent: written under a temporary name, flushed to the disk, then renamed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from torch import Tensor
 
 from glassformer.errors import RunError
 from glassformer.store import disk
+from glassformer.text.foreign import JSON_BYTES, regular_bytes
 
 MANIFEST = "manifest.json"
 TEMPORARY = ".*.tmp"  # left behind only by a process that was killed
 FORMAT = 1
 SEAL = "seal"  # the manifest's key for the sha256 of all its other keys
-BEFORE = "before"  # an entry's key for the sha256 of a file that is just being replaced
+BEFORE = "before"  # an entry's key for the sha256 of the old version of a file that is being replaced
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replaces `path` in one step; a crash leaves the old file or the new one, never a half."""
+    """Replaces `path` atomically: a crash leaves the old file or the new one, never a part of it."""
     temporary = temporary_name(path)
-    with told_in_words(path, "What stood there before is unchanged"), removed_if_cut(temporary, disk.remove):
+    with disk_errors_in_words(path, "The previous content is unchanged"), removed_on_error(temporary, disk.remove):
         write_through(temporary, content)
         disk.rename(temporary, path)
     sync_folder(path.parent)
@@ -38,50 +39,50 @@ def write_atomically(path: Path, content: bytes) -> None:
 def replace_quickly(path: Path, content: bytes) -> None:
     """Like `write_atomically`, but does not wait for the disk: after a power cut the file may be lost or empty."""
     temporary = temporary_name(path)
-    with told_in_words(path, "What stood there before is unchanged"), removed_if_cut(temporary, disk.remove):
+    with disk_errors_in_words(path, "The previous content is unchanged"), removed_on_error(temporary, disk.remove):
         disk.write(temporary, content)
         disk.rename(temporary, path)
 
 
 def temporary_name(path: Path) -> Path:
-    """What `path` is called until it is whole; TEMPORARY matches it."""
+    """The name of `path` until it is complete; TEMPORARY matches it."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def is_left_behind(path: Path, names: re.Pattern[str]) -> bool:
-    """Whether this is a temporary file or folder of ours for one of these names, and its process is gone."""
+    """Whether this is one of our temporary files or folders, for one of these names, whose process has ended."""
     found = re.fullmatch(r"\.(.+)\.(\d{1,10})\.tmp", path.name)
-    return found is not None and names.fullmatch(found[1]) is not None and not _lives_on(int(found[2]))
+    return found is not None and names.fullmatch(found[1]) is not None and not _is_running(int(found[2]))
 
 
-def _lives_on(process: int) -> bool:
-    """Whether another process with this number runs."""
+def _is_running(process: int) -> bool:
+    """Whether another process with this id is running."""
     if process == os.getpid():
-        return False  # it had our number before us
+        return False  # an earlier process with our id
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        return True  # another user's
+        return True  # another user's process
     return True
 
 
 @contextmanager
-def told_in_words(path: Path, unharmed: str) -> Iterator[None]:
-    """A disk that is full or fails is one line: what could not be written, what is unharmed, what to do."""
+def disk_errors_in_words(path: Path, unharmed: str) -> Iterator[None]:
+    """Turns a disk error into one line: what could not be written, what is unharmed, what to do."""
     try:
         yield
     except OSError as error:
-        todo = "Make room" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "Check the disk"
+        todo = "Free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "Check the disk"
         raise RunError(
             f"{path}: cannot be written ({error.strerror}). {unharmed}. {todo} and run the same command again."
         ) from None
 
 
 @contextmanager
-def removed_if_cut(temporary: Path, remove: Callable[[Path], None]) -> Iterator[None]:
-    """Takes away what an error left half written."""
+def removed_on_error(temporary: Path, remove: Callable[[Path], None]) -> Iterator[None]:
+    """Removes a temporary file or folder if writing it fails."""
     try:
         yield
     except BaseException:
@@ -91,21 +92,22 @@ def removed_if_cut(temporary: Path, remove: Callable[[Path], None]) -> Iterator[
 
 
 def write_through(path: Path, content: bytes) -> None:
-    """Writes a file all the way to the disk."""
+    """Writes a file and flushes it to the disk."""
     disk.write(path, content)
     disk.flush(path)
 
 
 def sync_folder(folder: Path) -> None:
     """Makes a rename inside `folder` durable."""
-    with told_in_words(folder, "What was written before is unchanged"):
+    with disk_errors_in_words(folder, "What was written before is unchanged"):
         disk.flush(folder)
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, about: Mapping[str, Any]) -> None:
-    """A new folder with these files and their manifest, complete from the moment it has its name."""
+    """Writes a new folder with these files and their manifest. Under its final name it is always complete."""
     temporary = temporary_name(path)
-    with told_in_words(path, "What was saved before is unchanged"), removed_if_cut(temporary, disk.remove_tree):
+    unharmed = "What was saved before is unchanged"
+    with disk_errors_in_words(path, unharmed), removed_on_error(temporary, disk.remove_tree):
         if temporary.exists():
             disk.remove_tree(temporary)
         disk.make_folder(temporary)
@@ -117,13 +119,13 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, about: Mapping[str, 
 
 
 def make_parents(path: Path) -> None:
-    """The folders that `path` is to stand in."""
-    with told_in_words(path, "Nothing was written"):
+    """Creates the parent folders of `path`."""
+    with disk_errors_in_words(path, "Nothing was written"):
         disk.make_folder(path.parent)
 
 
 def remove_folder(path: Path) -> None:
-    """Takes a folder away; it loses its name first, so that no half of it is ever seen under it."""
+    """Removes a folder. It is renamed first, so that a part of it is never seen under its name."""
     doomed = temporary_name(path)
     try:
         if doomed.exists():
@@ -131,11 +133,11 @@ def remove_folder(path: Path) -> None:
         disk.rename(path, doomed)
         disk.remove_tree(doomed)
     except OSError as error:
-        raise RunError(f"{path}: cannot be removed ({error.strerror}). All that is needed is saved.") from None
+        raise RunError(f"{path}: cannot be removed ({error.strerror}). Everything needed is saved.") from None
 
 
 def manifest_of(files: Mapping[str, bytes], *, about: Mapping[str, Any]) -> bytes:
-    """What a folder holds: the sha256 and size of each file, and what they are about; sealed by its own sha256."""
+    """The manifest of a folder: the sha256 and size of each file, and `about`; sealed by its own sha256."""
     entries = {name: {"sha256": sha256(content), "bytes": len(content)} for name, content in sorted(files.items())}
     return sealed({"format": FORMAT, **about, "files": entries})
 
@@ -145,14 +147,14 @@ def sealed(manifest: Mapping[str, Any]) -> bytes:
 
 
 def read_manifest(folder: Path, *, must_be_sealed: bool = False) -> dict[str, Any]:
-    """The manifest of a folder; its format must be one that this version knows. The runs of old have no seal."""
+    """The manifest of a folder; an error if this version does not know its format. Old runs have no seal."""
     manifest = read_json(folder / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         got = manifest.get("format") if isinstance(manifest, dict) else manifest
         raise RunError(f"{folder / MANIFEST}: format {got!r}; this version reads format {FORMAT}. Update glassformer.")
     entries, seal = manifest.get("files"), manifest.pop(SEAL, None)
     if not isinstance(entries, dict) or not all(_is_entry(entry) for entry in entries.values()):
-        raise RunError(f"{folder / MANIFEST}: no sha256 of each file in it. It is damaged; restore it from a copy.")
+        raise RunError(f"{folder / MANIFEST}: damaged (an entry has no valid sha256). Restore it from a copy.")
     if seal != sha256(to_json(manifest)) and (must_be_sealed or seal is not None):
         raise RunError(f"{folder / MANIFEST} is damaged or was changed. Restore it from a copy.")
     return manifest
@@ -163,11 +165,12 @@ def _is_entry(entry: Any) -> bool:
 
 
 def read_checked(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
-    """A file's bytes, refused where they are not those that were written."""
-    content = read_bytes(folder / name)
+    """The bytes of a file; an error if they are not those that were written."""
     entry = manifest["files"].get(name)
     if entry is None:
+        read_bytes(folder / name)  # an error if it is missing
         raise RunError(f"{folder / name} is not in the manifest beside it: it does not belong to this folder.")
+    content = read_bytes(folder / name, limit=max(entry["bytes"], JSON_BYTES))
     if sha256(content) not in (entry["sha256"], entry.get(BEFORE)):
         raise RunError(
             f"{folder / name} is damaged or was changed: {len(content):,} bytes, expected {entry['bytes']:,} "
@@ -176,9 +179,10 @@ def read_checked(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
     return content
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, limit: int = JSON_BYTES) -> bytes:
+    """The bytes of a regular file with at most `limit` of them."""
     try:
-        return path.read_bytes()
+        return regular_bytes(path, limit=limit, error=RunError)
     except FileNotFoundError:
         raise RunError(f"{path} is missing. Restore it from a copy.") from None
     except OSError as error:
@@ -188,7 +192,7 @@ def read_bytes(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(read_bytes(path))
-    except (ValueError, RecursionError):  # brackets in thousands of brackets
+    except (ValueError, RecursionError):  # RecursionError: brackets nested thousands deep
         raise RunError(f"{path}: not valid JSON. The file is damaged; restore it from a copy.") from None
 
 
@@ -201,7 +205,7 @@ def sha256(content: bytes) -> str:
 
 
 def pack_tensors(tensors: Mapping[str, Tensor]) -> bytes:
-    """Tensors as safetensors bytes: no code runs when they are read."""
+    """Tensors as safetensors bytes; reading them runs no code."""
     return save({name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()})
 
 

@@ -1,11 +1,11 @@
-"""The run folder: one folder is a model.
+"""The run folder: one folder holds one model.
 
 config.toml          the resolved settings
 tokenizer.json       or source.tokenizer.json and target.tokenizer.json
 model.safetensors    the weights that training chose, once it has finished
-metrics.jsonl        one line a measurement
-plan.jsonl           within a time budget: one line a change of plan
-report.html          the page to look at
+metrics.jsonl        one line per measurement
+plan.jsonl           with a time budget: one line per change of plan
+report.html          the report, to open in a browser
 manifest.json        sha256 of each file, fingerprints of data and code, format version
 checkpoints/         while training: step-00000500/ with model, optimiser and state
 """
@@ -26,20 +26,21 @@ from torch import Tensor
 from glassformer.errors import RunError
 from glassformer.store import disk, files
 from glassformer.store.checkpoints import WEIGHTS, Checkpoints
+from glassformer.text.foreign import NO_LIMIT, regular_bytes
 
 CONFIG, METRICS, PLAN, REPORT = "config.toml", "metrics.jsonl", "plan.jsonl", "report.html"
 SHARED_TOKENIZER, TARGET_TOKENIZER = "tokenizer.json", "target.tokenizer.json"
-FINISHED = "finished training"  # the origin of weights that training chose at its end
+FINISHED = "finished training"  # the origin of the weights that training chose at its end
 LOCK = ".lock"
-NAMES = re.compile(  # of what a run has in its folder
+NAMES = re.compile(  # names of files and folders in a run folder
     r"config\.toml|metrics\.jsonl|plan\.jsonl|report\.html|manifest\.json|model\.safetensors|(source\.|target\.)?tokenizer\.json|"
     r"checkpoints|diverged"
 )
-STEPS = re.compile(r"(step|damaged)-.*")  # and below checkpoints/
+STEPS = re.compile(r"(step|damaged)-.*")  # names in checkpoints/
 
 
 class RunFolder:
-    """One run on disk. Nothing in it is ever half written, but for the last line of metrics.jsonl after a crash."""
+    """One run on disk. All files are complete, except that a crash can cut the last line of metrics.jsonl."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -53,12 +54,12 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do: the checkpoints go last."""
+        """Whether nothing is left to do: the checkpoints are removed last."""
         return self.has(WEIGHTS) and not self.checkpoints.path.exists()
 
     @property
     def steps(self) -> list[int]:
-        """The steps that have a checkpoint, in rising order."""
+        """The steps that have a checkpoint, in ascending order."""
         return self.checkpoints.steps
 
     def config_text(self) -> str:
@@ -68,22 +69,24 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Holds the folder for one training at a time; the system frees it even after a crash.
+        """Locks the folder for one training process; the system releases the lock even after a crash.
 
-        If no run was begun while it was held, what was made for the lock goes again.
+        If no run was begun under the lock, the files and folders made for the lock are removed again.
         """
         made = [path for path in (self.path / LOCK, self.path, *self.path.parents) if not path.exists()]
         was_run = self.exists
+        if (self.path / LOCK).exists() and not (self.path / LOCK).is_file():  # opening a pipe would wait for a reader
+            raise RunError(f"{self.path / LOCK} is not a regular file. Remove it, or choose another --out.")
         try:
             disk.make_folder(self.path)
             handle = (self.path / LOCK).open("a")
         except OSError as error:
             raise RunError(
-                f"{self.path}: cannot be made or written ({error.strerror}). Choose another --out."
+                f"{self.path}: cannot be created or written ({error.strerror}). Choose another --out."
             ) from None
         with handle:
             if not _held(handle):
-                raise RunError(f"{self.path} is in use by another training. Wait, or choose another --out.")
+                raise RunError(f"{self.path} is in use by another training process. Wait, or choose another --out.")
             try:
                 yield
             except BaseException:
@@ -95,24 +98,24 @@ class RunFolder:
                     _remove_empty(made)
 
     def begin(self, *, config: str, texts: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
-        """Writes what is known before the first step. A folder with other things in it is refused."""
+        """Writes what is known before the first step; an error if the folder contains anything else."""
         self.refuse_foreign()
         self.sweep()
         content = {**texts, CONFIG: config.encode()}
-        self._write_manifest(content, about)  # first: it tells what of this is ours, should we be cut off
+        self._write_manifest(content, about)  # first: after a crash it shows which files are ours
         for name, text in content.items():  # config.toml comes last: from there on this is a run
             files.write_atomically(self.path / name, text)
 
     def refuse_other_folder(self) -> None:
-        """Before the lock, which is a file: an error if the folder has things in it and is not a run.
+        """An error if the folder is not empty and not a run. Called before the lock, which creates a file.
 
-        The manifest is written before config.toml, so a config.toml without one is not ours.
+        The manifest is written before config.toml, so a config.toml without a manifest is not ours.
         """
         if self.path.is_dir() and not (self.exists and (self.path / files.MANIFEST).exists()):
             self.refuse_foreign()
 
     def refuse_foreign(self) -> None:
-        """An error if something stands here that is not left from a beginning of ours that was cut off."""
+        """An error if the folder contains anything that an interrupted `begin` of ours did not leave."""
         own = {LOCK}
         with suppress(RunError):
             own |= {files.MANIFEST, *files.read_manifest(self.path)["files"]}
@@ -125,12 +128,12 @@ class RunFolder:
             )
 
     def sweep(self) -> None:
-        """Removes what a killed process left half written, and nothing that is not named as ours.
+        """Removes incomplete files that a killed process left; only names that are ours.
 
-        Only who holds the lock may do this, and only once the command is accepted.
+        Only for the process that holds the lock, and only once the command is accepted.
         """
         folders = ((self.path, NAMES), (self.checkpoints.path, STEPS))
-        with files.told_in_words(self.path, "Nothing of the run was changed"):
+        with files.disk_errors_in_words(self.path, "The run was not changed"):
             for folder, names in folders:
                 for left in [path for path in folder.glob(files.TEMPORARY) if files.is_left_behind(path, names)]:
                     disk.remove_tree(left) if left.is_dir() else disk.remove(left)
@@ -139,10 +142,10 @@ class RunFolder:
         files.write_atomically(self.path / files.MANIFEST, files.manifest_of(content, about=about))
 
     def change(self, *, config: str, about: Mapping[str, Any]) -> None:
-        """Goes over to other settings. Whenever this is cut off, the manifest fits the settings that are there."""
+        """Changes the settings of the run. After a crash at any point, manifest and settings still fit each other."""
         content = {name: self.text(name) for name in files.read_manifest(self.path)["files"] if name != WEIGHTS}
         manifest = json.loads(files.manifest_of({**content, CONFIG: config.encode()}, about=about))
-        disk.remove(self.path / WEIGHTS)  # there, if training was cut off at its very end: they are chosen anew
+        disk.remove(self.path / WEIGHTS)  # exists if training was cut off at its very end; they are chosen again
         manifest["files"][CONFIG][files.BEFORE] = files.sha256(content[CONFIG])
         del manifest[files.SEAL]
         files.write_atomically(self.path / files.MANIFEST, files.sealed(manifest))
@@ -151,42 +154,42 @@ class RunFolder:
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
         line = json.dumps(dict(record), ensure_ascii=False) + "\n"
-        with files.told_in_words(self.path / METRICS, "The checkpoints are unchanged"):
+        with files.disk_errors_in_words(self.path / METRICS, "The checkpoints are unchanged"):
             disk.append(self.path / METRICS, line.encode())
 
     def flush_metrics(self) -> int:
-        """Makes the measurements safe, before a checkpoint that builds upon them; how many bytes they are."""
+        """Flushes the measurements before a checkpoint that depends on them; returns their size in bytes."""
         path = self.path / METRICS
         if not path.exists():
             return 0
-        with files.told_in_words(path, "The checkpoints are unchanged"):
+        with files.disk_errors_in_words(path, "The checkpoints are unchanged"):
             disk.flush(path)
         return path.stat().st_size
 
     def cut_metrics(self, size: int) -> None:
-        """Forgets what was measured after the first `size` bytes: it will be measured again."""
+        """Drops the measurements after the first `size` bytes; they will be made again."""
         content = b""
         with suppress(FileNotFoundError):
-            content = (self.path / METRICS).read_bytes()
+            content = regular_bytes(self.path / METRICS, limit=NO_LIMIT, error=RunError)
         whole = content[:size]
         files.write_atomically(self.path / METRICS, whole[: whole.rfind(b"\n") + 1])
 
     def record_change(self, change: Mapping[str, Any]) -> None:
-        """A change of plan, safe on the disk before it takes effect: who goes on repeats it at the same step."""
+        """Writes a change of plan to disk before it takes effect, so that a resumed run repeats it at the same step."""
         path = self.path / PLAN
         is_new = not path.exists()
-        with files.told_in_words(path, "The checkpoints are unchanged"):
+        with files.disk_errors_in_words(path, "The checkpoints are unchanged"):
             disk.append(path, (json.dumps(dict(change)) + "\n").encode())
             disk.flush(path)
         if is_new:
             files.sync_folder(self.path)
 
     def plan_changes(self) -> list[dict[str, Any]]:
-        """The changes of plan so far. A last line that a crash has cut short had not taken effect, and goes."""
+        """The changes of plan so far. A last line that a crash has cut had not taken effect, and is dropped."""
         path = self.path / PLAN
         if not path.exists():
             return []
-        content = path.read_bytes()
+        content = regular_bytes(path, limit=NO_LIMIT, error=RunError)
         whole = content[: content.rfind(b"\n") + 1]
         if whole != content:
             files.write_atomically(path, whole)
@@ -196,12 +199,12 @@ class RunFolder:
             raise RunError(f"{path}: damaged ({error}). Restore it from a copy.") from None
 
     def cut_plan(self, count: int) -> None:
-        """Keeps the first so many changes of plan: those after them will not happen."""
+        """Keeps the first `count` changes of plan; later ones will not happen."""
         kept = self.plan_changes()[:count]
         files.write_atomically(self.path / PLAN, "".join(json.dumps(change) + "\n" for change in kept).encode())
 
     def keep_aside(self, name: str, content: Mapping[str, bytes]) -> Path:
-        """A folder of files to look at, whole or not there; one of the same name gives way."""
+        """Writes a folder of files to examine, complete or not at all; replaces a folder of the same name."""
         if (self.path / name).exists():
             files.remove_folder(self.path / name)
         files.write_folder(self.path / name, content, about={})
@@ -212,11 +215,11 @@ class RunFolder:
         return self.path / REPORT
 
     def show_report(self, html: str) -> None:
-        """A page of a run that goes on: never half written, but not worth waiting for the disk; the next one comes."""
+        """Writes the report during training. It is always complete, but not flushed to disk: a newer one follows."""
         files.replace_quickly(self.path / REPORT, html.encode())
 
     def finish(self, weights: Mapping[str, Tensor], *, about: Mapping[str, Any]) -> None:
-        """Puts the chosen weights in place, with a manifest of all."""
+        """Writes the chosen weights and the final manifest."""
         packed = files.pack_tensors(weights)
         begun = files.read_manifest(self.path)
         content = {name: files.read_checked(self.path, name, begun) for name in begun["files"] if name != WEIGHTS}
@@ -227,39 +230,39 @@ class RunFolder:
     # Reading
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All measurements; a last line cut by a crash is left out, and so is one that was damaged.
+        """All measurements, without damaged lines and a last line that a crash has cut.
 
-        Lines end with a line feed and nothing else: sentences in them may have signs that `str.splitlines` cuts at.
+        Only a line feed ends a line: sentences may contain other characters at which `str.splitlines` splits.
         """
         found: list[Any] = []
         with suppress(FileNotFoundError):
-            for line in (self.path / METRICS).read_bytes().split(b"\n"):
-                with suppress(ValueError, RecursionError):  # not UTF-8 is a ValueError too
+            for line in regular_bytes(self.path / METRICS, limit=NO_LIMIT, error=RunError).split(b"\n"):
+                with suppress(ValueError, RecursionError):  # text that is not UTF-8 is a ValueError too
                     found.append(json.loads(line))
         return [record for record in found if isinstance(record, dict)]
 
     def text(self, name: str) -> bytes:
-        """A file of the run's start (a tokenizer), checked against the manifest."""
+        """A file written when the run began (a tokenizer), checked against the manifest."""
         return files.read_checked(self.path, name, files.read_manifest(self.path))
 
     def about(self) -> dict[str, Any]:
-        """What the manifest says besides the files: fingerprints of data and code, how training ended."""
+        """The manifest without its list of files: fingerprints of data and code, how training ended."""
         return {key: value for key, value in files.read_manifest(self.path).items() if key not in ("format", "files")}
 
     def holds(self, name: str) -> bool:
-        """Whether a file belongs to this run, be it there or not."""
+        """Whether a file belongs to this run, even if it is missing."""
         return name in files.read_manifest(self.path)["files"]
 
     def has(self, name: str) -> bool:
-        """Whether a file is there."""
+        """Whether a file exists."""
         return (self.path / name).is_file()
 
     def weights(self) -> tuple[dict[str, Tensor], str]:
-        """The weights to use and where they come from: the chosen ones, or the latest checkpoint's while training."""
+        """The weights to use, and their origin: the chosen ones, or during training those of the latest checkpoint."""
         if not self.has(WEIGHTS) and self.steps:
             with suppress(RunError):
                 return self.checkpoints.latest_weights()
-            if not self.has(WEIGHTS):  # if it is there now, training has just ended
+            if not self.has(WEIGHTS):  # if it exists now, training has just ended
                 return self.checkpoints.latest_weights()
         if not self.has(WEIGHTS):
             raise RunError(self.describe_no_weights())
@@ -268,23 +271,23 @@ class RunFolder:
 
     @property
     def lost_its_weights(self) -> bool:
-        """Whether training had put its weights in place, and nothing is left of them."""
+        """Whether training had finished, but its weights are gone."""
         return not self.has(WEIGHTS) and not self.steps and self.holds(WEIGHTS)
 
     def describe_no_weights(self) -> str:
         if self.lost_its_weights:
             return (
-                f"{self.path / WEIGHTS} is missing, though the training had finished. Restore it from a copy, or train "
+                f"{self.path / WEIGHTS} is missing, although training had finished. Restore it from a copy, or train "
                 "again with the same settings and another --out."
             )
         return (
             f"{self.path} has no weights yet: training has not reached its first checkpoint. "
-            "Run the same train command again to go on."
+            "Run the same train command again to resume."
         )
 
 
 def _held(handle: TextIO) -> bool:
-    """Tries to lock the file. One that was removed meanwhile, when its holder gave up, holds nobody off."""
+    """Tries to lock the file. A file that its holder has removed in the meantime does not count as a lock."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -293,7 +296,7 @@ def _held(handle: TextIO) -> bool:
 
 
 def _remove_empty(paths: Sequence[Path]) -> None:
-    """Removes the lock's file and the folders made for it, innermost first, as far as nothing else stands in them."""
+    """Removes the lock file and the folders made for it, innermost first, if they are empty."""
     with suppress(OSError):
         for path in paths:
             disk.remove(path) if path.name == LOCK else disk.remove_empty(path)

@@ -1,4 +1,4 @@
-"""Weights of a module by name, tied ones once: read out, checked, and copied into another module."""
+"""The weights of a module by name, tied ones once: read, checked, and copied into another module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from glassformer.errors import RunError
 
 
 def weights_of(module: nn.Module) -> dict[str, Tensor]:
-    """Every parameter once, under the first name that it has: a tied matrix is one entry."""
+    """Every parameter once, under its first name: a tied matrix is one entry."""
     return {name: parameter.detach() for name, parameter in module.named_parameters()}
 
 
@@ -24,17 +24,17 @@ def parameter_count(module: nn.Module) -> int:
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor], *, origin: str) -> None:
-    """Copies the weights in; a missing, unexpected or mis-shaped tensor is an error that names it."""
+    """Copies the weights into the module; an error names a missing, unexpected or wrongly shaped tensor."""
     check_weights(module, weights, origin=origin)
     copy_weights(module, weights)
 
 
 def load_body(model: nn.Module, weights: Mapping[str, Tensor], *, origin: str, new: tuple[str, ...] = ()) -> list[str]:
-    """Copies the weights of another model in, all but heads that differ; gives the parameters that stay initialised.
+    """Copies the weights of another model, except heads that differ; returns the parameters that keep their values.
 
-    Every tensor outside the heads must fit, in both directions; else nothing is copied, and the error says what
-    differs. A head is copied if it has the same tensors in the same shapes there, unless it is among those to be `new`:
-    as many classes need not be the same classes. A model class names its heads in `HEADS`, as prefixes of parameters.
+    Every tensor outside the heads must fit, in both directions. If not, nothing is copied, and the error says what
+    differs. A head is copied if its tensors have the same names and shapes, unless it is in `new`: the same number of
+    classes does not mean the same classes. A model class names its heads in `HEADS`, as prefixes of parameters.
     """
     heads: tuple[str, ...] = getattr(model, "HEADS", ("head.",))
     own = weights_of(model)
@@ -56,13 +56,13 @@ def copy_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 FACTORIES = (torch.empty, torch.zeros, torch.ones)  # modules make their weights with these
-FEW = 2**22  # so many numbers too much do no harm, and `check_weights` can then name what is wrong
+FEW = 2**22  # this many numbers too many do no harm, and `check_weights` can then name what is wrong
 
 
 class NoLargerThan(TorchFunctionMode):
-    """Inside it, building a model with more numbers than these weights is an error before memory is allocated.
+    """While active, building a model with more numbers than these weights is an error, before memory is allocated.
 
-    The settings of a damaged folder may ask for any size, but the file says how many numbers there are. The exact
+    The settings of a damaged folder may name any size; the file shows how many numbers there really are. The exact
     shapes are compared later, when the model is built.
     """
 
@@ -91,7 +91,7 @@ def _sizes(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[int]:
 
 
 def check_weights(module: nn.Module, weights: Mapping[str, Tensor], *, origin: str) -> None:
-    """An error where names or shapes differ."""
+    """An error if names or shapes differ."""
     check_names(weights_of(module), weights, origin=f"{origin}: the weights do not fit this model")
 
 
@@ -103,7 +103,7 @@ def check_names(own: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, ori
 
 
 def problems_of(own: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> list[str]:
-    """What differs between a model's tensors and those of a file: names that only one has, and shapes."""
+    """The differences between a model's tensors and those of a file: names that only one has, and shapes."""
     shapes = [(name, tuple(weights[name].shape), tuple(own[name].shape)) for name in own if name in weights]
     return [
         *(f"{name} is missing" for name in own if name not in weights),

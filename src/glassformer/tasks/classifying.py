@@ -10,14 +10,14 @@ from torch import Tensor
 
 from glassformer.errors import DataError
 from glassformer.tasks.guesses import Guess, likeliest
-from glassformer.tasks.model import described
+from glassformer.tasks.model import described, texts_of
 from glassformer.text.framing import framed
 
 if TYPE_CHECKING:
     from glassformer.tasks.embedding import TextBatch, TextEncoder
 
 BATCH_TOKENS = 512
-Text = str | tuple[str, ...] | list[str]  # a text, or two that are read together
+Text = str | tuple[str, ...] | list[str]  # a text, or two texts that are read together
 
 
 def classes_of(
@@ -57,10 +57,33 @@ def framed_texts(encoder: TextEncoder, texts: Sequence[Text], cut: list[int] | N
 
 
 def parts_of(text: Text) -> list[str]:
-    parts = [text] if isinstance(text, str) else list(text)
+    parts = [text] if isinstance(text, str) else list(text) if isinstance(text, tuple | list) else []
     if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) for part in parts):
         raise DataError(f"Got {described(text)}; expected a text (str) or two texts, as (first, second).")
     return parts
+
+
+def is_pair(texts: object, each: int | None) -> bool:
+    """Whether this is one pair for a model of pairs, not a list of texts."""
+    return each == 2 and isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(one, str) for one in texts)
+
+
+def inputs_of(texts: object, each: int | None) -> list[Text]:
+    """The given texts or pairs as a list. `each`: how many texts belong together; None: one or two."""
+    if is_pair(texts, each):
+        return [texts]  # type: ignore[list-item]
+    pairs = isinstance(texts, Sequence) and any(isinstance(one, tuple | list) for one in texts)
+    given: list[Text] = list(texts) if pairs else [*texts_of(texts)]  # type: ignore[call-overload]
+    for one in given:
+        if each is not None and len(parts_of(one)) != each:
+            raise DataError(
+                f"Got {described(one)}, but this model was trained on pairs of texts: give (first, second), or a list "
+                "of such pairs."
+                if each == 2
+                else f"Got {described(one)}, but this model was trained on single texts: give a text (str), or a list "
+                "of texts."
+            )
+    return given
 
 
 def with_segments(batch: TextBatch, firsts: Sequence[int]) -> TextBatch:

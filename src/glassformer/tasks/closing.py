@@ -1,4 +1,4 @@
-"""The end of a training: the chosen weights are measured, and the report is written."""
+"""The end of a run: the chosen weights are measured, and the report is written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from glassformer.training.watching import TrainingWatcher
 
 
 def close_run(run: RunFolder, prepared: Prepared, rehearsal: Rehearsal, watcher: TrainingWatcher) -> None:
-    """Measures the finished run and writes its report, and what it measured as the last line of the metrics."""
+    """Measures the finished run, and writes its report and the last line of its metrics."""
     user: Any = load(run.path, device=str(prepared.device))
     done = 0
 
@@ -40,7 +40,7 @@ def part_of(prepared: Prepared) -> str:
 
 
 def in_words(found: Evaluation, prepared: Prepared) -> str:
-    """`accuracy 91.2%, macro F1 90.8% (1,000 validation examples)`: what is also measured at each validation."""
+    """`accuracy 91.2%, macro F1 90.8% (1,000 validation examples)`: the metrics that each validation also measures."""
     metrics = by_key(prepared.task.metrics)
     shown = [(metrics[one.key], one) for one in found.scores if one.key in metrics]
     parts = [f"{one.name} {metric.shown(one.value)}" for metric, one in shown if metric.at_validations]
@@ -50,7 +50,7 @@ def in_words(found: Evaluation, prepared: Prepared) -> str:
 
 
 def measured_record(found: Evaluation, part: str) -> Mapping[str, Any]:
-    """Without a step: it is of the chosen weights, and made again should the run be cut off before its very end."""
+    """The last line of the metrics. It has no step: it belongs to the chosen weights, and is repeated on resume."""
     first = found.scores[0]
     values = {score.key: score.value for score in found.scores}
     return {"measured": values, "decoding": first.decoding, "sentences": first.sentences, "part": part}

@@ -153,7 +153,7 @@ def compare_runs(
         done += more
         listener.on_count(done, len(paths) * len(examples))
 
-    listener.on_stage(f"Measuring on {len(examples):,} {part}")
+    listener.on_stage(f"Measuring on {part}")  # how many is known later, if they are windows of texts
     found = []
     for one in contestants:
         task.check_held(one.trained.setup, examples)

@@ -93,11 +93,11 @@ def layer_states(encoder: TextEncoder, ids: Sequence[int]) -> dict[str, Tensor]:
     stack: nn.Module = getattr(encoder.model, "encoder", encoder.model)  # a translator's encoder, or the whole model
     watched = {INPUT: stack.get_submodule("inputs")}
     watched |= {f"block {i + 1}": block for i, block in enumerate(stack.get_submodule("blocks").children())}
-    with torch.inference_mode(), watch(watched) as blocks, listen(stack, lambda name: name == "inputs.token") as heard:
+    with torch.inference_mode(), watch(watched) as blocks, listen(stack, lambda name: name == "inputs.token") as taps:
         last = encoder.model.hidden(encoder.batch([ids]))
     if not isinstance(getattr(stack, "final_norm", None), nn.Identity | None):
         blocks[NORMED] = last
-    return {STATIC: heard["inputs.token"][0][0].cpu(), **{name: value[0].cpu() for name, value in blocks.items()}}
+    return {STATIC: taps["inputs.token"][0][0].cpu(), **{name: value[0].cpu() for name, value in blocks.items()}}
 
 
 def places_of(encoder: TextEncoder, sentence: str, word: str) -> list[int]:

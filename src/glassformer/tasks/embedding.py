@@ -24,13 +24,12 @@ from glassformer.decode.settings import DecodeSettings, GenerationSettings
 from glassformer.errors import DataError, ModelError, SettingsError
 from glassformer.models.transformer import Transformer
 from glassformer.nn.pooling import POOLINGS, real_rows
-from glassformer.store.bundle import Bundle, SpecialIds
-from glassformer.tasks.classifying import Text, classes_of
-from glassformer.tasks.guesses import Guess
+from glassformer.store.bundle import Bundle, frame_for
+from glassformer.tasks.classifying import Text, classes_of, inputs_of, is_pair
+from glassformer.tasks.guesses import Filled, Guess, Match, Word
 from glassformer.tasks.model import LoadedModel, one_or_many, one_text, texts_of
 from glassformer.tasks.translation.source_model import SourceModel
 from glassformer.text import Tokenizer
-from glassformer.text.framing import Frame, frame_of
 
 if TYPE_CHECKING:
     from glassformer.explain.explanation import Explanation
@@ -59,32 +58,6 @@ class GivesRows(Protocol):
     def rows(self, batch: TextBatch) -> Tensor: ...
 
 
-@dataclass(frozen=True)
-class Word:
-    """A candidate for a gap: its piece of the vocabulary, and its probability there."""
-
-    text: str
-    probability: float
-    id: int
-
-
-@dataclass(frozen=True)
-class Filled:
-    """A text with the most likely word in each gap, and the most likely words for every gap."""
-
-    text: str
-    gaps: tuple[tuple[Word, ...], ...]
-
-
-@dataclass(frozen=True)
-class Match:
-    """A line that is similar to a query: its number (from 0), its text, and the cosine."""
-
-    number: int
-    text: str
-    cosine: float
-
-
 class TextEncoder(LoadedModel):
     """Turns texts into vectors with a model."""
 
@@ -107,6 +80,12 @@ class TextEncoder(LoadedModel):
     def width(self) -> int:
         width: int = self.model.config.d
         return width
+
+    @property
+    def texts_each(self) -> int | None:
+        """How many texts a class belongs to: 1, or 2 for a model of pairs; None if the folder does not say."""
+        each: int | None = self.extras.get("texts")
+        return each
 
     @property
     def kind_name(self) -> str:
@@ -231,12 +210,17 @@ class TextEncoder(LoadedModel):
     @overload
     def explain(self, texts: str, *, top: int = ...) -> Explanation: ...  # type: ignore[overload-overlap]
     @overload
-    def explain(self, texts: Sequence[str], *, top: int = ...) -> list[Explanation]: ...
-    def explain(self, texts: str | Sequence[str], *, top: int = 5) -> Explanation | list[Explanation]:
-        """Everything that happens to a text inside the model, read at the taps."""
+    def explain(self, texts: Sequence[Text], *, top: int = ...) -> list[Explanation]: ...
+    def explain(self, texts: str | Sequence[Text], *, top: int = 5) -> Explanation | list[Explanation]:
+        """Everything that happens to a text inside the model, read at the taps.
+
+        A model that was trained on pairs takes a pair, (first, second), or a list of pairs.
+        """
         from glassformer.tasks import explaining  # it imports this file
 
-        return one_or_many(texts, lambda all_: [explaining.explain(self.bundle, one, top=top) for one in all_])
+        given = inputs_of(texts, 2) if self.texts_each == 2 else texts_of(texts)
+        found = [explaining.explain(self.bundle, one, top=top) for one in given]
+        return found[0] if isinstance(texts, str) or is_pair(texts, self.texts_each) else found
 
     # Classes of texts
 
@@ -258,15 +242,14 @@ class TextEncoder(LoadedModel):
     ) -> list[Guess] | list[list[Guess]]:
         """The most likely classes of each text, most likely first, by a model with a class head.
 
-        A model of pairs takes (first, second) for each. Texts longer than the model reads are shortened, and their
-        numbers are added to `cut`.
+        A model that was trained on pairs takes a pair, (first, second), or a list of pairs. Texts longer than the
+        model reads are shortened, and their numbers are added to `cut`.
         """
         to_probabilities = self.probabilities()
         check_arguments(GenerationSettings, {"top": top})
-        pairs = isinstance(texts, Sequence) and any(isinstance(one, tuple | list) for one in texts)
-        given = list(texts) if pairs else texts_of(texts)
+        given = inputs_of(texts, self.texts_each)
         results = classes_of(self, given, to_probabilities, top=top, progress=progress, cut=cut)
-        return results[0] if isinstance(texts, str) else results
+        return results[0] if isinstance(texts, str) or is_pair(texts, self.texts_each) else results
 
     def probabilities(self) -> Callable[[Tensor], Tensor]:
         """The function from logits to probabilities: exactly one class is right, or each class is decided alone."""
@@ -331,14 +314,6 @@ class TextEncoder(LoadedModel):
 
     def shown(self, number: int) -> str:
         return self.tokenizer.pieces_of([number])[0].removeprefix("▁")
-
-
-def frame_for(tokenizer: Tokenizer, marks: SpecialIds) -> Frame:
-    """The special tokens around a text, from the tokenizer's file or, if it has none, from the marks."""
-    frame = frame_of(tokenizer)
-    if frame == Frame() and marks.cls is not None and marks.sep is not None:
-        return Frame((marks.cls,), (marks.sep,), (marks.sep,))
-    return frame
 
 
 def longest(model: nn.Module, extras: dict[str, Any]) -> int | None:

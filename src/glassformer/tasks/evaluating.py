@@ -9,7 +9,8 @@ from typing import Any
 
 from glassformer.config import validate
 from glassformer.data.columns import Pool
-from glassformer.errors import RunError
+from glassformer.data.sources.files import have_columns
+from glassformer.errors import RunError, SettingsError
 from glassformer.evaluate.intervals import score_with_interval
 from glassformer.evaluate.metric import LOSS, Counts, Metric
 from glassformer.evaluate.score import Score
@@ -58,10 +59,12 @@ def imported(name: str, user: LoadedModel) -> Trained:
 def read_examples(
     trained: Trained, files: Sequence[str], listener: Listener, *, columns: str | None = None
 ) -> Sequence[Example]:
-    """Held-out examples from files like those that the model was trained on; `columns` are those of these files."""
+    """Held-out examples from files; `columns` are those of these files, by default those of the training data."""
     task, setup = trained.task, trained.setup
     data = setup.recipe.data
     if columns is not None:
+        if not have_columns(files):
+            raise SettingsError(f"--columns {columns}: {files[0]} has no columns. Leave it out, or give a table.")
         chosen = validate(type(data), {"columns": columns}, origin="--columns", section="data").columns
         data = data.model_copy(update={"columns": chosen})
     examples = task.read_held(files, setup.recipe.model_copy(update={"data": data}), listener)

@@ -1,4 +1,4 @@
-"""`explain` for every kind of model: one text or one image through all taps. Translators: translation/looking.py.
+"""`explain` for every kind of model: one text or image, recorded at all taps. Translators: translation/looking.py.
 
 Models differ in how an input becomes a batch and in what they predict; the recording is the same for all.
 """
@@ -25,6 +25,7 @@ from glassformer.models.transformer import Transformer
 from glassformer.models.vit import Vit
 from glassformer.nn.patches import grid_of
 from glassformer.store.bundle import Bundle
+from glassformer.tasks.classifying import Text, framed_texts, inputs_of, parts_of, with_segments
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
 from glassformer.tasks.generation.generator import ContinuationGenerator
@@ -56,10 +57,15 @@ class ImageWithCaption:
     target_in: Tensor
 
 
-def explain(bundle: Bundle, shown: str, *, top: int = 5, options: GenerateOptions = ANSWER) -> Explanation:
-    """Explains a text, or an image file for models that read images; `options` are those of models that write."""
+def explain(bundle: Bundle, shown: Text, *, top: int = 5, options: GenerateOptions = ANSWER) -> Explanation:
+    """Explains a text, or an image file for models that read images; `options` are for models that write.
+
+    Models with a class head also take a pair of texts.
+    """
     model = bundle.model
     check_arguments(GenerationSettings, {"top": top})
+    if not isinstance(shown, str):
+        return explain_pair(bundle, shown, top=top)
     if isinstance(model, Vit | Captioner):
         image_model = ImageModel(bundle)
         return explain_picture(image_model, one_image(image_model, shown), top=top, options=options)
@@ -89,7 +95,7 @@ def explain_decoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
         text=text,
         tokens={"": tokens_of("text", row, name)},
         predict=lambda logits: predictions(logits[0], name, at=at, known=[*row[1:], None], top=top),
-        predicted="What is expected after each piece",
+        predicted="Predictions after each piece",
         in_order=True,
     )
 
@@ -118,7 +124,7 @@ def explain_written(
     source: Tokens,
     top: int,
 ) -> Explanation:
-    """`batch_with(target_in)` is the batch of what was read, together with the target shifted right."""
+    """`batch_with(target_in)` returns the batch with the input and the target shifted right."""
     start = start_token(writer.bundle.marks)
     written = [*found.ids, *([writer.ends[0]] if found.why == "end" else [])] or [start]
     return record_writing(
@@ -135,9 +141,30 @@ def explain_written(
     )
 
 
+def explain_pair(bundle: Bundle, texts: Text, *, top: int) -> Explanation:
+    """A classifier of pairs: the class of two texts that are read together."""
+    reader = TextEncoder(bundle)
+    reader.probabilities()  # an error for a model without classes
+    if not all(part.strip() for part in parts_of(texts)):
+        raise DataError("Nothing to explain: a text is blank.")
+    (row, first), *_ = framed_texts(reader, [texts], None)
+    name = names_of(reader.tokenizer)
+    predicted, predict = head_predictions(bundle, reader.model.config.head, row, [], name, top)
+    return record(
+        reader.model,
+        with_segments(reader.batch([row]), [first]),
+        kind=bundle.kind,
+        text=" / ".join(parts_of(texts)),
+        tokens={"": tokens_of("text", row, name)},
+        predict=predict,
+        predicted=predicted,
+    )
+
+
 def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
     """BERT and similar: what the head predicts for the text, for each token, or for each mask."""
     reader = TextEncoder(bundle)
+    inputs_of(text, reader.texts_each)  # an error for a model of pairs
     head = getattr(reader.model.config, "head", "none")
     words = head in ("words", "pretraining")
     row, gaps = reader.with_gaps(text) if words and reader.mask.search(text) else (reader.ids_of([text])[0], [])
@@ -157,7 +184,7 @@ def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
 def head_predictions(
     bundle: Bundle, head: str, row: Sequence[int], gaps: Sequence[int], name: Name, top: int
 ) -> tuple[str, Predict]:
-    """What an encoder's head predicts, and how to read it from the model's output."""
+    """A heading for what an encoder's head predicts, and a function that reads it from the model's output."""
     places = gaps or range(len(row))
     pieces, label = [name(number) for number in row], labels_of(bundle)
 

@@ -1,11 +1,11 @@
-"""Any model to a Hugging Face folder: written to a temporary folder, read back, compared, and only then moved."""
+"""Exports any model as a Hugging Face folder: written to a temporary folder, read back, compared, then moved."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
 
-from glassformer.hub.folders import new_folder, told_in_words, write_json
+from glassformer.hub.folders import disk_errors_in_words, new_folder, write_json
 from glassformer.hub.huggingface.checking import Agreement, checked
 from glassformer.hub.huggingface.checkpoint import SHARD_BYTES
 from glassformer.hub.huggingface.folders import write_folder
@@ -18,7 +18,7 @@ def export_to_huggingface(bundle: Bundle, out: str | Path, *, shard_bytes: int =
     """Writes the folder `out` and returns the comparisons; nothing is written if one fails."""
     bundle.model.cpu().float()
     with new_folder(Path(out)) as folder:
-        with told_in_words(Path(out)):
+        with disk_errors_in_words(Path(out)):
             write_folder(bundle, folder, shard_bytes=shard_bytes)
         found = checked(bundle, folder)
         write_json(folder / COMPARED, [asdict(one) for one in found])

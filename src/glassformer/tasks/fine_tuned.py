@@ -53,7 +53,7 @@ def against_base(
         NEW: change(score_of(base, prepared.reported, metrics), after),
         KNOWN: None,
     }
-    held = known_before(task, start, min(MOST_KNOWN, reported_in(prepared.recipe.train)))
+    held = known_before(task, start, min(MOST_KNOWN, reported_in(prepared.recipe.train, task.rules)))
     if held is not None:
         found[KNOWN] = change(score_of(base, held, metrics), score_of(trained, held, metrics))
     else:

@@ -21,13 +21,13 @@ def task_in(settings: Mapping[str, Any]) -> str | None:
 def describe_missing(path: Path) -> str:
     """Why there is no model at this path, and how to get one."""
     if path.is_file() and (path.parent / CONFIG).is_file():
-        return f"{path} is a file of a model's folder. Give the folder: {path.parent}"
+        return f"{path} is a file in a model folder. Give the folder: {path.parent}"
     if path.exists():
         return (
             f"{path} is not a model: it has neither {CONFIG} (a folder of glassformer) nor config.json (Hugging Face)."
         )
     name = str(path)
-    on_hub = name.count("/") == 1 and not name.startswith((".", "/"))
+    on_hub = name.count("/") == 1 and not name.startswith((".", "/")) and not path.parent.exists()
     wanted, to = (name, "FOLDER") if on_hub else ("FOLDER", name)
     return (
         f"{path}: no such folder. Train a model first (glassformer train --task TASK --data FILE --out {path}; "

@@ -1,4 +1,4 @@
-"""The classes that a model distinguishes: their names and probabilities."""
+"""What text models answer: classes and words with their probabilities, and similar lines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,32 @@ class Guess:
     number: int
     label: str
     probability: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """A candidate for a gap: its piece of the vocabulary, and its probability there."""
+
+    text: str
+    probability: float
+    id: int
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with the most likely word in each gap, and the most likely words for every gap."""
+
+    text: str
+    gaps: tuple[tuple[Word, ...], ...]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A line that is similar to a query: its number (from 0), its text, and the cosine."""
+
+    number: int
+    text: str
+    cosine: float
 
 
 def likeliest(probabilities: Tensor, labels: Sequence[str], *, top: int) -> list[list[Guess]]:

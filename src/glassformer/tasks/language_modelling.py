@@ -15,10 +15,13 @@ import numpy as np
 from pydantic import Field
 from torch import Tensor
 
+from glassformer.data.checks.text_findings import ROW
 from glassformer.data.columns import Columns, Encoded, Pool
 from glassformer.data.settings import TextDataSettings
+from glassformer.data.sources.running import TextPiece
 from glassformer.data.sources.texts import read_held_texts, read_text_examples
 from glassformer.data.windows import Text, WindowBatch, Windows, encode_windows
+from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.metric import Counts, Metric
 from glassformer.evaluate.perplexity import BITS_PER_BYTE, PERPLEXITY
 from glassformer.models.gpt import GptConfig
@@ -27,11 +30,14 @@ from glassformer.models.registry import build, sizes
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.generation import LanguageModel
 from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text.framing import Frame, with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.objective import token_losses
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Task, Tokenizers
 
+RESTORED = 20  # texts that are tried to see whether a vocabulary loses something
+FORMAT = "windows 2"  # of the token cache: 2 has the ends of whole texts
 LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "tiny", "nano")}
 
 
@@ -49,6 +55,7 @@ class LanguageModelRecipe(Recipe):
 
     metrics = (PERPLEXITY, replace(BITS_PER_BYTE, counts=loss_and_bytes))
     usual_model = MappingProxyType({"kind": "gpt", "size": "tiny", "vocabulary": 1})  # the tokenizer decides the last
+    usual_train = MappingProxyType({"label_smoothing": 0.0})  # smoothing would raise the perplexity
 
 
 class LanguageModelling(Task):
@@ -58,49 +65,60 @@ class LanguageModelling(Task):
     title = "A Transformer that learns to write"
     unit, units = "window", "windows"
     recipe = LanguageModelRecipe
-    metrics = LanguageModelRecipe.metrics
     kinds = ("gpt", "llama")
-    rules = BudgetRules(batch_tokens=(1024, 8192), weights_per_token=20, tokens_per_weight=1.0)
+    rules = BudgetRules(batch_tokens=(1024, 8192), weights_per_token=20, tokens_per_weight=1.0, quick_predictions=True)
     decided_names = ("model.vocabulary",)
     held_units = "windows"
 
     def read(self, recipe: LanguageModelRecipe, listener: Listener) -> Material:
         found = read_text_examples(recipe.data, seed=recipe.train.seed, listener=listener)
-        valid = [(piece.text, piece.starts) for piece in found.valid]
+        valid = [text_of(piece) for piece in found.valid]
 
         def train() -> Iterator[Text]:
-            return ((piece.text, piece.starts) for piece in found.train())
+            return map(text_of, found.train())
 
         return Material(train, found.count, valid, found.fingerprints, facts=found.facts)
 
     def read_held(self, files: Sequence[str], recipe: LanguageModelRecipe, listener: Listener) -> list[Text]:
         held, _ = read_held_texts(files, recipe.data.columns, listener)
-        return [(piece.text, piece.starts) for piece in held or ()]
+        return [text_of(piece) for piece in held or ()]
 
     def make_tokenizers(
         self, recipe: LanguageModelRecipe, material: Material, listener: Listener
     ) -> dict[str, Tokenizer]:
+        """For rows, its file puts a begin mark before texts: prompts then begin as the training texts did."""
         text = recipe.text
-        return {
-            TOKENIZER: train_tokenizer(
-                text.kind,
-                (piece for piece, _ in material.train()),
-                vocab_size=text.vocab_size,
-                lowercase=text.lowercase,
-                normalization=text.normalization,
-                progress=listener.on_count,
-            )
-        }
+        tokenizer = train_tokenizer(
+            text.kind,
+            (piece for piece, _, _ in material.train()),
+            vocab_size=text.vocab_size,
+            lowercase=text.lowercase,
+            normalization=text.normalization,
+            progress=listener.on_count,
+        )
+        rows = material.facts["findings"].unit == ROW
+        return {TOKENIZER: with_frame(tokenizer, Frame(before=(start_mark(tokenizer),))) if rows else tokenizer}
 
     def fitted(self, recipe: LanguageModelRecipe, tokenizers: Tokenizers) -> LanguageModelRecipe:
+        """A model to start from has its positions: windows are no longer than that."""
         vocabulary = max(len(tokenizers[TOKENIZER]), recipe.model.vocabulary if recipe.text.kind == "imported" else 1)
-        longest = max(recipe.model.max_length, recipe.data.max_tokens)
+        size, longest = recipe.data.max_tokens, recipe.model.max_length
+        if recipe.train.start_from and size > longest:
+            if "max_tokens" in recipe.data.model_fields_set:
+                raise SettingsError(
+                    f"data.max_tokens = {size}, but {recipe.train.start_from} reads at most {longest} tokens. Lower it."
+                )
+            recipe = recipe.decided({"data": recipe.data.decided({"max_tokens": longest})})
+        longest = max(longest, recipe.data.max_tokens)
         return recipe.decided({"model": recipe.model.decided({"vocabulary": vocabulary, "max_length": longest})})
 
+    def encoding(self, recipe: LanguageModelRecipe) -> str:
+        return f"{recipe.data.max_tokens} {FORMAT}"
+
     def encode(self, setup: Setup, examples: Sequence[Text]) -> Encoded:
-        return encode_windows(
-            examples, setup.tokenizer, size=setup.recipe.data.max_tokens, begin=start_mark(setup.tokenizer)
-        )
+        """Rows are whole texts: the model learns where they end."""
+        size, tokenizer = setup.recipe.data.max_tokens, setup.tokenizer
+        return encode_windows(examples, tokenizer, size=size, begin=start_mark(tokenizer), end=tokenizer.eos_id)
 
     def pool(self, setup: Setup, columns: Columns) -> Pool:
         return Windows(columns, setup.tokenizer.pad_id or 0)
@@ -142,13 +160,24 @@ class LanguageModelling(Task):
     def watched(self, examples: Sequence[Text], count: int) -> list[int]:  # noqa: ARG002
         return []
 
-    def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Text]) -> tuple[Metric, ...]:  # noqa: ARG002
+    def texts(self, examples: Sequence[Text]) -> dict[str, Sequence[str]]:
+        return {TOKENIZER: [text for text, _, _ in examples]}
+
+    def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Text]) -> tuple[Metric, ...]:
         """With different vocabularies a token is not the same amount of text: only bits per byte can be compared."""
-        vocabularies = {setup.tokenizer.fingerprint() for setup in setups.values()}
-        return self.metrics if len(vocabularies) == 1 else (self.metrics[1],)
+        if len({setup.tokenizer.fingerprint() for setup in setups.values()}) == 1:
+            return self.metrics
+        some = [text for text, _, _ in examples[:RESTORED]]
+        for name, setup in setups.items():
+            if not restores(setup.tokenizer, some):
+                raise DataError(
+                    f"{name} has another vocabulary, which cannot restore these texts (unknown words, or lower case): "
+                    "it predicts less than the whole text, so its bits per byte cannot be compared."
+                )
+        return (self.metrics[1],)
 
     def paired_counts(self, counts: Sequence[Counts], pools: Sequence[Pool | None]) -> list[Counts]:
-        """Other vocabularies and window sizes cut the text at other places: their counts are moved to common ones."""
+        """Different vocabularies and window sizes cut the text at different places: counts are moved to common ones."""
         ends: list[Counts] = [
             np.cumsum(pool.columns["bytes"].flat, dtype=np.float64) for pool in pools if pool is not None
         ]
@@ -163,10 +192,20 @@ class LanguageModelling(Task):
 
 
 def counts_between(blocks: Counts, counts: Counts, ends: Counts) -> Counts:
-    """(blocks - 1, C): counts of windows that end at these bytes, shared out to blocks of bytes. The sum stays."""
+    """(blocks - 1, C): counts of windows that end at `ends`, distributed over blocks of bytes. The sum is unchanged."""
     totals = np.cumsum(counts, axis=0)
     upto = [np.interp(blocks, [0, *ends], [0, *column]) for column in totals.T]
     return np.diff(np.stack(upto, axis=1), axis=0)
+
+
+def restores(tokenizer: Tokenizer, texts: Sequence[str]) -> bool:
+    """Whether nothing of the texts is lost in tokens, except for space at their ends."""
+    decoded = tokenizer.decode_batch(tokenizer.encode_batch(texts))
+    return all(one.strip() == text.strip() for one, text in zip(decoded, texts, strict=True))
+
+
+def text_of(piece: TextPiece) -> Text:
+    return piece.text, piece.starts, piece.whole
 
 
 def hidden_and_balance(model: Any, batch: WindowBatch) -> tuple[Tensor, Tensor | None]:

@@ -1,4 +1,4 @@
-"""report.html while a training goes on: written anew at every validation, and now and then between them."""
+"""report.html during training: written again at every validation, and regularly between validations."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from glassformer.training.step import StepReport
 from glassformer.training.task import Task
 from glassformer.training.watching import TrainingWatcher
 
-EVERY = 20.0  # seconds between two pages where no validation comes
-REFRESH = 10  # seconds after which an open page looks for a newer one
-SILENCE = 120  # seconds without news, over what a validation takes, that are odd
+EVERY = 20.0  # seconds between two pages if there is no validation
+REFRESH = 10  # seconds after which an open page reloads
+SILENCE = 120  # seconds without an update, beyond the time of a validation, after which the page reports a stop
 
 
 class LiveReport:
-    """A watcher that keeps the page up to date and passes everything on to another watcher."""
+    """A watcher that keeps the page up to date and forwards everything to another watcher."""
 
     def __init__(self, watcher: TrainingWatcher, run: RunFolder, rehearsal: Rehearsal) -> None:
         self.watcher = watcher
@@ -37,7 +37,7 @@ class LiveReport:
         self.progress = Progress()
         self.pace: Pace | None = None
         self.metrics = by_key(())
-        self.written = -math.inf  # the first step writes it
+        self.written = -math.inf  # so that the first step writes the page
 
     def on_stage(self, text: str) -> None:
         self.watcher.on_stage(text)
@@ -64,13 +64,13 @@ class LiveReport:
         self.write()
 
     def on_end(self, progress: Progress) -> None:
-        """Of a training that was stopped before its time: the page waits for no news."""
+        """If training was stopped early, the page no longer reloads."""
         self.progress = progress
         if not progress.stopped:
             self.write(refresh=0)
 
     def write(self, *, refresh: int = REFRESH) -> None:
-        """A page that cannot be written ends no training: the next save will tell what is wrong with the disk."""
+        """Writes the page. If that fails, training continues: the next checkpoint reports the problem with the disk."""
         if self.pace is None:
             return
         with suppress(RunError):

@@ -1,7 +1,7 @@
-"""Loads the model of any folder: `load` returns an object with verbs, `load_bundle` its parts.
+"""Loads the model of any folder: `load` returns an object with methods, `load_bundle` its parts.
 
-A folder is a run of training (config.toml with its recipe), an imported model (config.toml that `save_bundle` wrote),
-or one made by others (a Hugging Face folder, or a file of llama2.c or minGPT).
+A folder is a training run (config.toml with its recipe), an imported model (config.toml that `save_bundle` wrote), or
+a model made by others (a Hugging Face folder, or a file of llama2.c or minGPT).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from glassformer.errors import DataError, ModelError, RunError
 from glassformer.hub.exported import refuse_exported
-from glassformer.store.bundle import Bundle, read_bundle, read_settings
+from glassformer.store.bundle import Bundle, kind_in, read_bundle, read_settings
 from glassformer.store.run import CONFIG
 from glassformer.tasks.folders import describe_missing, task_in
 from glassformer.tasks.forking import check_process
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 KINDS = "gf.Translator, gf.LanguageModel, gf.TextEncoder and gf.ImageModel"
 M = TypeVar("M", bound=LoadedModel)
 
-# Modules are imported when they are needed: a translation does not wait for those of images.
+# Modules are imported when they are needed, so that a translation does not wait for image code.
 TEXTS, WRITERS = "glassformer.tasks.embedding:TextEncoder", "glassformer.tasks.generation:LanguageModel"
 IMAGES, TRANSLATORS = "glassformer.tasks.vision:ImageModel", "glassformer.tasks.translation.translator:Translator"
-USERS: dict[str, str] = {  # kind of model: the class that it is used as if no other is asked for
+USERS: dict[str, str] = {  # kind of model: the class that `load` returns by default
     "transformer": TRANSLATORS,
     "bert": TEXTS,
     "roformer": TEXTS,
@@ -55,12 +55,12 @@ def load(path: str | Path, *, kind: type[M], device: str = ...) -> M: ...
 @overload
 def load(path: str | Path, *, kind: type[M] | None, device: str = ...) -> Any: ...
 def load(path: str | Path, *, kind: type[LoadedModel] | None = None, device: str = "cpu") -> Any:
-    """The model of a folder, ready to use: a run of training, an imported model, or a Hugging Face folder.
+    """The model of a folder, ready to use: a training run, an imported model, or a Hugging Face folder.
 
     A translator gives a `Translator` (translate, explain, evaluate), a BERT a `TextEncoder` (embed, fill, classify), a
     GPT, Llama or T5 a `LanguageModel` (generate, score), a ViT or captioner an `ImageModel` (classify, caption). With
-    `kind`, the model is used as this one of these classes: a GPT as a `TextEncoder` gives vectors of texts. It is an
-    error if the model cannot be used like that. Type checkers know the result's class.
+    `kind`, the model is used as that class: a GPT as a `TextEncoder` returns vectors of texts. It is an error if the
+    model cannot be used that way. Type checkers know the result's class.
     """
     if not isinstance(path, str | Path):
         raise DataError(f"Got {described(path)}; expected the path of a model's folder (str or Path).")
@@ -74,7 +74,7 @@ def load(path: str | Path, *, kind: type[LoadedModel] | None = None, device: str
 
 
 def load_bundle(path: str | Path, *, device: str = "cpu") -> Bundle:
-    """The model of a folder with its tokenizer and special ids, whatever it is used for; for exports and views."""
+    """The model of any folder with its tokenizer and special ids; for exports and views."""
     return bundle_in(open_folder(Path(path), device=device))
 
 
@@ -87,8 +87,20 @@ def task_of(folder: Path) -> str | None:
     return task_in(read_settings(folder)) if (folder / CONFIG).is_file() else None
 
 
+def kind_of(folder: Path) -> str | None:
+    """The kind of model in a folder that is not a run, without reading its weights; None if there is no model."""
+    refuse_exported(folder)
+    if (folder / CONFIG).is_file():
+        return kind_in(read_settings(folder), origin=str(folder / CONFIG))
+
+    from glassformer.hub.huggingface.folders import CONFIG as THEIRS
+    from glassformer.hub.huggingface.folders import layout_for, read_config
+
+    return layout_for(read_config(folder)).kind if (folder / THEIRS).is_file() else None
+
+
 def open_folder(folder: Path, *, device: str) -> LoadedModel | Bundle:
-    """A run of training as its task uses it; any other model as a bundle."""
+    """A training run as its task uses it; any other model as a bundle."""
     refuse_exported(folder)
     if (folder / CONFIG).is_file():
         task = task_in(read_settings(folder))
@@ -106,7 +118,7 @@ def open_folder(folder: Path, *, device: str) -> LoadedModel | Bundle:
 
 
 def open_run(task: str, folder: Path, *, device: str) -> LoadedModel:
-    """A run of training as its task uses it."""
+    """A training run as its task uses it."""
     if task in TASK_LOADERS:
         made: LoadedModel = named(TASK_LOADERS[task])(folder, device=device)
         return made
@@ -120,12 +132,12 @@ def open_run(task: str, folder: Path, *, device: str) -> LoadedModel:
 
 
 def used_as(bundle: Bundle, kind: type[LoadedModel] | None) -> LoadedModel:
-    """A bundle as an object with verbs: of this class, or of the usual class for its architecture."""
+    """A bundle as an object with methods: of this class, or of the default class for its architecture."""
     users: type[LoadedModel] = named(USERS[bundle.kind]) if kind is None or kind is LoadedModel else kind
     return users.of(bundle)
 
 
 def named(place: str) -> Any:
-    """What "module:name" names."""
+    """The object that "module:name" refers to."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)

@@ -43,7 +43,7 @@ class LoadedModel:
     """The base of `Translator`, `LanguageModel`, `TextEncoder` and `ImageModel`."""
 
     model: Any
-    origin: str = ""  # of the weights, where they come from a run of training
+    origin: str = ""  # of the weights, if they come from a training run
     folder: str = ""  # where it was loaded from
 
     @classmethod
@@ -88,7 +88,7 @@ class LoadedModel:
 
 
 def texts_of(texts: object, what: str = "text") -> list[str]:
-    """The given texts, one or several, as a list; an error for anything else.
+    """The given text or texts as a list; an error for anything else.
 
     Every method of a model calls this, or `one_text`, before it computes.
     """
@@ -98,12 +98,16 @@ def texts_of(texts: object, what: str = "text") -> list[str]:
     if isinstance(texts, bytes | bytearray):
         raise DataError(f"Got bytes where a {what} is expected. Decode them first: data.decode('utf-8').")
     if not isinstance(texts, Iterable) or isinstance(texts, Mapping | Set):
-        raise DataError(f"Got {described(texts)}; expected a {what} (str) or a list of {what}s.")
+        raise DataError(f"Got {described(texts)}; expected a {what} (str) or a list of {several(what)}.")
     found = list(texts)
     for number, one in enumerate(found):
         if not isinstance(one, str):
             raise DataError(f"Item {number} of the list is {described(one)}; expected a {what} (str).")
     return found
+
+
+def several(what: str) -> str:
+    return f"{what[:-1]}ies" if what.endswith("ry") else f"{what}s"
 
 
 def one_text(text: object, what: str = "text") -> str:

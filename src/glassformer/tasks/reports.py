@@ -1,4 +1,4 @@
-"""The page of a run of any task, while it is trained and at its end. A task adds parts of its own (`report_parts`)."""
+"""The page of a run of any task, during training and at its end. A task adds its own parts (`report_parts`)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def make_report(
 def make_live_report(
     task: Task, setup: Setup, run: RunFolder, progress: ShownProgress, sample: Sequence[Example], *, counts: Counted
 ) -> str:
-    """The page while the run is trained. It shows what training has measured anyway; nothing is computed for it."""
+    """The page during training. It shows what training measures anyway; nothing extra is computed."""
     curves, (parameters, examples) = course(run), counts
     report = Report(
         title=f"Run {run.path.name}",
@@ -97,32 +97,32 @@ def facts_of_verdict(task: Task, setup: Setup, examples: int | None, part: str) 
 
 
 def course(run: RunFolder) -> list[dict[str, Any]]:
-    """The records of the steps; the closing measurement is of none."""
+    """The records that have a step; the final measurement has none."""
     return [record for record in run.metrics() if "step" in record]
 
 
 def watched_examples(task: Task, sample: Sequence[Example], curves: Sequence[Mapping[str, Any]]) -> list[Watched]:
-    """The few examples whose predictions are kept at each validation, with these predictions."""
+    """The few examples whose predictions each validation keeps, with these predictions."""
     return watched([task.question(sample[i]) for i in task.watched(sample, WATCHED)], curves)
 
 
 def curve_notes(
     task: Task, recipe: Any, curves: Sequence[Mapping[str, Any]], scores: Sequence[Score] = ()
 ) -> dict[str, str]:
-    """What a reader must know to read a chart, a line each."""
+    """One line for each chart: what a reader must know to understand it."""
     smoothing, dropout = recipe.train.label_smoothing, getattr(recipe.model, "dropout", 0.0)
     harder = [f"label smoothing ({smoothing:g})"] if smoothing else []
     harder += [f"dropout ({dropout:g})"] if dropout else []
-    notes = {"speed": "The mean since the start, validations not counted."}
+    notes = {"speed": "The mean since the start, without validations."}
     if harder:
-        notes["loss"] = f"The training loss includes {' and '.join(harder)}, the validation loss does not: it is lower."
+        notes["loss"] = f"The training loss includes {' and '.join(harder)}, the validation loss does not."
     predicted = any(one.at_validations and not one.from_losses for one in task.metrics)
     count = next((row["valid_sentences"] for row in reversed(curves) if "valid_sentences" in row), None)
     if count is not None and predicted:
         made = f"{task.predicted_by} {task.predictions}".strip()
         notes["score"] = f"{made[:1].upper()}{made[1:]} of {count:,} validation {task.held_units}."
         if scores:
-            notes["score"] += f" The scores above: {scores[0].measured_on}."
+            notes["score"] += f" The scores above are on {scores[0].measured_on}."
     return notes
 
 
@@ -134,7 +134,7 @@ def facts(
     examples: int | None,
     changes: Mapping[str, Change | None] = MappingProxyType({}),
 ) -> dict[str, list[tuple[str, str]]]:
-    """What a reader asks first: the model's shape, its training, its data, and what a fine-tuned run started from."""
+    """The main facts: the model's shape, its training, its data, and what a fine-tuned run started from."""
     about, train = run.about(), setup.recipe.train
     started = start_facts(task, setup.recipe, changes)
     return {
@@ -151,7 +151,7 @@ def facts(
 
 
 def ended_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is known once a training has ended."""
+    """Facts that are known once training has ended."""
     if not training:
         return []
     seconds = training.get("elapsed_seconds", training["seconds"])

@@ -1,4 +1,4 @@
-"""Loads a run of any task as an object with verbs."""
+"""Loads a run of any task as an object with methods."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ The columns of the data decide what is learned: text,label or text,text,label. S
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch.nn.functional as F
-from pydantic import Field
+from pydantic import Field, field_validator
 from torch import Tensor
 
 from glassformer.data.columns import Columns, Encoded, Pool, Ragged
@@ -30,12 +31,12 @@ from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.embedding import TextEncoder, frame_for
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.text import Tokenizer, train_tokenizer
-from glassformer.text.framing import framed
+from glassformer.text.framing import framed, with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
 
-MOST_CLASSES, MOST_WRONG, MOST_TEXT = 20, 12, 400  # of what a report shows
+MOST_CLASSES, MOST_WRONG, MOST_TEXT = 20, 12, 400  # limits for the report
 LADDERS = {"bert": ("mini", "tiny"), "roformer": ("small", "tiny")}
 Example = tuple[tuple[str, ...], str]  # one or two texts, and the label
 
@@ -50,6 +51,14 @@ class ClassRecipe(Recipe):
 
     metrics = class_metrics()
     usual_model = MappingProxyType({"kind": "bert"})
+    usual_train = MappingProxyType({"label_smoothing": 0.0})  # probabilities are to be believed
+
+    @field_validator("labels")
+    @classmethod
+    def _each_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        if twice := [label for i, label in enumerate(labels) if label in labels[:i]]:
+            raise ValueError(f"{twice[0]!r} is given twice; each class has one name")
+        return labels
 
 
 class SentenceClasses(Task):
@@ -59,9 +68,15 @@ class SentenceClasses(Task):
     title = "A Transformer that learns to classify texts"
     unit, units = "example", "examples"
     recipe = ClassRecipe
-    metrics = ClassRecipe.metrics
     kinds = ("bert", "roformer")
-    rules = BudgetRules(rate=1e-3, train={"optimiser": "adamw"}, batch_tokens=(512, 2048), weights_per_token=20)
+    rules = BudgetRules(
+        rate=1e-3,
+        train={"optimiser": "adamw"},
+        batch_tokens=(512, 2048),
+        weights_per_token=20,
+        quick_predictions=True,
+    )
+    new_heads = ("head.",)
     decided_names = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
 
     def read(self, recipe: ClassRecipe, listener: Listener) -> Material:
@@ -75,32 +90,44 @@ class SentenceClasses(Task):
         return [(one.texts, one.label) for one in found[0]]
 
     def decided(self, recipe: ClassRecipe, material: Material) -> ClassRecipe:
-        labels = recipe.labels or tuple(material.facts["labels"])
-        if unknown := [label for label in material.facts["labels"] if label not in labels]:
-            raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(labels)}.")
+        found = tuple(material.facts["labels"])
+        unknown = [label for label in found if label not in recipe.labels]
+        if unknown and "labels" in recipe.model_fields_set:
+            raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(recipe.labels)}.")
+        labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
         model = recipe.model.decided({"head": "sentence", "classes": len(labels), "pooler": True})
         return recipe.decided({"labels": labels, "model": model})
+
+    def inherited(self, recipe: ClassRecipe, base: ClassRecipe) -> ClassRecipe:
+        return recipe if "labels" in recipe.model_fields_set else recipe.decided({"labels": base.labels})
+
+    def keeps_heads(self, recipe: ClassRecipe, base: ClassRecipe) -> bool:
+        """Outputs belong to classes by their place."""
+        return recipe.labels == base.labels
 
     def metrics_for(self, recipe: ClassRecipe) -> tuple[Metric, ...]:
         return class_metrics(recipe.labels or None)
 
     def make_tokenizers(self, recipe: ClassRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
+        """Its file puts the begin and end marks around texts, for other programs too."""
         text = recipe.text
-        return {
-            TOKENIZER: train_tokenizer(
-                text.kind,
-                (one for texts, _ in material.train() for one in texts),
-                vocab_size=text.vocab_size,
-                lowercase=text.lowercase,
-                normalization=text.normalization,
-                progress=listener.on_count,
-            )
-        }
+        tokenizer = train_tokenizer(
+            text.kind,
+            (one for texts, _ in material.train() for one in texts),
+            vocab_size=text.vocab_size,
+            lowercase=text.lowercase,
+            normalization=text.normalization,
+            progress=listener.on_count,
+        )
+        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, marks_of(Setup(recipe, {TOKENIZER: tokenizer}))))}
 
     def fitted(self, recipe: ClassRecipe, tokenizers: Tokenizers) -> ClassRecipe:
         if recipe.text.kind == "imported":  # some of these have more rows than tokens
             return recipe
         return recipe.decided({"model": recipe.model.decided({"vocabulary": len(tokenizers[TOKENIZER])})})
+
+    def encoding(self, recipe: ClassRecipe) -> str:
+        return json.dumps([min(recipe.data.max_tokens, recipe.model.max_length), recipe.labels])
 
     def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
         """Texts with their special tokens. Texts that are too long are shortened; of two texts, the longer one."""
@@ -140,6 +167,7 @@ class SentenceClasses(Task):
 
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
         extras = {"labels": list(setup.recipe.labels), "max_length": setup.recipe.data.max_tokens}
+        extras["texts"] = setup.recipe.data.texts_each
         found = TextEncoder(Bundle(setup.recipe.model.kind, model, setup.tokenizer, marks_of(setup), extras))
         found.origin = origin
         return found
@@ -159,12 +187,12 @@ class SentenceClasses(Task):
         known = setup.recipe.labels
         if unknown := [label for _, label in examples if label not in known]:
             raise DataError(
-                f"{len(unknown):,} held-out examples have labels that the model does not know, first {unknown[0]!r}. "
+                f"Labels of held-out examples that the model does not know: {len(unknown):,}, first {unknown[0]!r}. "
                 f"It knows {', '.join(map(repr, known))}. Remove these examples, or train with such labels."
             )
 
     def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Example]) -> tuple[Metric, ...]:
-        """Runs with other classes answer another question."""
+        """Runs with different classes cannot be compared."""
         (first, one), *others = setups.items()
         for name, setup in others:
             if set(setup.recipe.labels) != set(one.recipe.labels):
@@ -181,7 +209,7 @@ class SentenceClasses(Task):
 
 
 def confusion_table(found: Evaluation, labels: Sequence[str]) -> ShownTable:
-    """True classes down, predicted ones across; of many classes those that occur most."""
+    """Rows are true classes, columns are predicted ones; if there are many classes, the most frequent ones."""
     names, table = confusion(found.predictions, found.examples, labels)
     often = sorted(np.argsort(-table.sum(axis=1), kind="stable")[:MOST_CLASSES].tolist())
     rows: tuple[tuple[str | int, ...], ...] = tuple((names[i], *(int(table[i, j]) for j in often)) for i in often)
@@ -193,7 +221,7 @@ def confusion_table(found: Evaluation, labels: Sequence[str]) -> ShownTable:
 
 
 def wrong_table(found: Evaluation) -> list[ShownTable]:
-    """Wrong predictions, those with the least probability for the true class first."""
+    """Wrong predictions, lowest probability of the true class first."""
     if found.losses is None or len(found.losses) != len(found.examples):
         return []
     rows = zip(found.losses[:, 0].tolist(), found.examples, found.predictions, strict=True)
@@ -202,13 +230,13 @@ def wrong_table(found: Evaluation) -> list[ShownTable]:
         (label, predicted, f"{math.exp(-loss):.3f}", " / ".join(texts)[:MOST_TEXT])
         for loss, (texts, label), predicted in wrong
     )
-    note = "Wrong predictions; those that gave the true class the least probability come first."
+    note = "Wrong predictions, lowest probability of the true class first."
     head = ("True class", "Predicted", "Probability of the true class", "Text")
     return [ShownTable("wrong", "The clearest mistakes", note, head, cells)] if cells else []
 
 
 def marks_of(setup: Setup) -> SpecialIds:
-    """Special ids. A vocabulary trained here puts its begin and end marks around a text."""
+    """Special ids. For a vocabulary trained here, begin and end marks surround a text."""
     tokenizer = setup.tokenizer
     return SpecialIds(
         bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id, cls=tokenizer.bos_id, sep=tokenizer.eos_id

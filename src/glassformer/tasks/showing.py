@@ -106,6 +106,6 @@ def of_others(folder: Path) -> tuple[str, nn.Module]:
 
 
 def empty(kind: str, values: Mapping[str, Any], *, origin: str) -> nn.Module:
-    """A model whose weights have shapes and no numbers, however large it is."""
+    """A model of any size whose weights have shapes but use no memory."""
     with torch.device("meta"):
         return build(kind, values, origin=origin)

@@ -47,7 +47,7 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
 
 def tokenizers_of(bundle: Bundle) -> Tokenizers:
     if bundle.tokenizer is None:
-        raise SettingsError("The model to start from has no tokenizer. Put its tokenizer.json into its folder.")
+        raise SettingsError("The model to start from has no tokenizer. Put its tokenizer.json into the model folder.")
     if bundle.target is None:
         return {SHARED_TOKENIZER: bundle.tokenizer}
     return {f"source.{SHARED_TOKENIZER}": bundle.tokenizer, TARGET_TOKENIZER: bundle.target}

@@ -106,7 +106,7 @@ class TextGenerator:
     ) -> Search:
         """The search for the outputs of one batch.
 
-        `start` is the token that outputs start from, `limits` are their most tokens, `min_lengths` the fewest.
+        `start` is the token that outputs start from; `limits` and `min_lengths` are their most and fewest tokens.
         Repetition rules also see the `prompts`; outputs begin with the `prefixes`. `rules` and `chooser` are further
         rules, and the chooser if it is not the usual one.
         """
@@ -187,7 +187,7 @@ def text_pieces(job: Search, tokenizer: Tokenizer, prompt: Sequence[int] = ()) -
 def common_prefix(rows: Sequence[list[int]]) -> list[int]:
     if len(rows) < 2:
         return rows[0] if rows else []
-    first, last = min(rows), max(rows)  # in sorted order: what these two share, all share
+    first, last = min(rows), max(rows)  # first and last in sorted order: what these two share, all share
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return [token for token, _ in shared]
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from glassformer.config import merge
+from glassformer.errors import DataError, SettingsError
 from glassformer.tasks.closing import close_run
 from glassformer.tasks.forking import check_process
 from glassformer.tasks.live_report import LiveReport
+from glassformer.tasks.model import described
 from glassformer.tasks.registry import DEFAULT, task_named
 from glassformer.tasks.starting import open_start
 from glassformer.training.job import Progress
 from glassformer.training.plan import Forecast
 from glassformer.training.profile import Profile
+from glassformer.training.recipe import Recipe
 from glassformer.training.run import Hooks, forecast_run, profile_run, train_run
 from glassformer.training.timekeeper import Clock
 from glassformer.training.watching import TrainingWatcher
 
+EXAMPLES = {  # of sections
+    "data": '{"files": "train.tsv", "valid": "10%"}',
+    "train": '{"steps": 500}',
+    "model": '{"size": "small"}',
+    "text": '{"vocab_size": 8000}',
+    "decode": '{"beam": 5}',
+}
 HOOKS = Hooks(open_start=open_start, live=LiveReport, close=close_run, check_process=check_process)
 
 
@@ -41,6 +53,8 @@ def train(
     it: `task` is the verb that will use the model ("translate", "generate", "classify"); `data` is a file, several
     files, or the settings of [data]; `train`, `model`, `text` and `decode` are the settings of these sections.
     """
+    check_path("out", out)
+    check_path("start_from", start_from)
     given = recipe_of(recipe, task=task, data=data, start_from=start_from, budget=budget, sections=sections)
     return train_run(
         task_named(task_in(given)),
@@ -58,24 +72,65 @@ def recipe_of(
 ) -> Any:
     """The recipe with the other arguments added."""
     own = {name: value for name, value in (("budget", budget), ("start_from", start_from)) if value is not None}
-    added: dict[str, Any] = {name: dict(values) for name, values in sections.items()}
+    added: dict[str, Any] = {name: section_of(name, values) for name, values in sections.items()}
     if own:
         added["train"] = {**added.get("train", {}), **{name: str(value) for name, value in own.items()}}
     if data is not None:
-        added["data"] = dict(data) if isinstance(data, Mapping) else {"files": files_of(data)}
+        named = "pairs" if (task or (DEFAULT if recipe is None else task_in(recipe))) == DEFAULT else "files"
+        added["data"] = section_of("data", data) if isinstance(data, Mapping) else {named: files_of(data)}
     if task is not None:
         added["task"] = task
     if not added and recipe is not None:
         return recipe
+    check_recipe(recipe)
     tree = {} if recipe is None else recipe if isinstance(recipe, Mapping) else recipe.model_dump(exclude_unset=True)
     return merge(dict(tree), added)
 
 
+def section_of(name: str, values: Any) -> Any:
+    """The settings of one section of the recipe; the recipe's own check names sections that there are not."""
+    if name not in EXAMPLES:
+        return values
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise SettingsError(f"{name} = {described(values)}: expected settings by name, for instance {EXAMPLES[name]}.")
+    return dict(values)
+
+
 def files_of(data: Any) -> list[str]:
-    return [str(data)] if isinstance(data, str | Path) else [str(one) for one in data]
+    several = isinstance(data, Iterable) and not isinstance(data, str | bytes | bytearray | Mapping)
+    found = list(data) if several else [data]
+    for one in found:
+        if not isinstance(one, str | Path):
+            raise DataError(
+                f"data has {described(one)}; expected the name of a file (str or Path), a list of names, or the "
+                f"settings of [data], for instance {EXAMPLES['data']}."
+            )
+        check_path("data", one)
+    return [str(one) for one in found]
+
+
+def check_path(name: str, path: Any) -> None:
+    """Refuses what cannot be the name of a file or folder."""
+    if path is not None and not isinstance(path, str | Path):
+        raise SettingsError(f"{name} = {described(path)}: expected a path (str or Path).")
+    try:
+        os.stat(path or "")
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, ValueError) or problem.errno == errno.ENAMETOOLONG:  # it may not exist yet
+            why = getattr(problem, "strerror", None) or problem
+            raise SettingsError(f"{name} = {described(path)}: not a usable path ({why}). Give another.") from None
+
+
+def check_recipe(recipe: Any) -> None:
+    if recipe is not None and not isinstance(recipe, Mapping | Recipe):
+        raise SettingsError(
+            f"Got {described(recipe)} as recipe; expected a recipe or a dict with the names of a recipe file. For a "
+            "recipe file: gf.train(tomllib.load(file), ...)."
+        )
 
 
 def task_in(recipe: Any) -> str:
+    check_recipe(recipe)
     return str(recipe.get("task", DEFAULT) if isinstance(recipe, Mapping) else recipe.task)
 
 
@@ -88,6 +143,8 @@ def train_translator(
     clock: Clock | None = None,
 ) -> Progress:
     """`train` for translation."""
+    check_path("out", out)
+    check_recipe(recipe)
     return train_run(
         task_named("translate"), recipe, HOOKS, out=out, watcher=watcher, accept_changes=accept_changes, clock=clock
     )

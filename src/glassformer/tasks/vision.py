@@ -206,7 +206,7 @@ class ImageModel(LoadedModel):
     def explain(
         self, shown: Image | Sequence[Image], *, top: int = 5, options: GenerateOptions | None = None
     ) -> Explanation | list[Explanation]:
-        """Everything that happens to an image inside the model, read at the taps; `options`: how a captioner writes."""
+        """Everything that happens to an image inside the model, from its taps; `options`: how a captioner writes."""
         from glassformer.tasks import explaining  # it imports this file
 
         chosen = explaining.ANSWER if options is None else options

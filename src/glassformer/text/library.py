@@ -1,15 +1,28 @@
-"""Calls into the `tokenizers` library. Its errors are plain `Exception`s or, after a Rust panic, a `BaseException`."""
+"""Calls into the `tokenizers` library, and what its objects hold.
+
+Its errors are plain `Exception`s or, after a Rust panic, a `BaseException`.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from glassformer.errors import GlassformerError, TokenizerError
+import tokenizers
 
+from glassformer.errors import GlassformerError, TokenizerError
+from glassformer.text.graphemes import GRAPHEME
+
+KINDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
+HINTS = {  # part of the library's message: what it means
+    "UNK": "has this vocabulary no token for unknown words?",
+    "unk_": "has this vocabulary no token for unknown words?",
+    "Onig": "a regular expression of the tokenizer takes too long on this text; shorten it",
+}
 PANIC = "PanicException"  # of pyo3: a BaseException whose class cannot be imported
 
 
@@ -24,7 +37,8 @@ def guarded(what: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise  # Ctrl-C and the like
         reason = " ".join(str(error).split())
-        raise TokenizerError(f"{what}: {reason[:300]}") from error
+        hint = next((f" ({hint})" for sign, hint in HINTS.items() if sign in reason), "")
+        raise TokenizerError(f"{what}{hint}: {reason[:300]}") from error
 
 
 def check_character_table(table: bytes, *, origin: str) -> None:
@@ -57,3 +71,26 @@ def decoded(table: str, *, origin: str) -> bytes:
         return base64.b64decode(table, validate=True)
     except (ValueError, binascii.Error):
         raise TokenizerError(f"{origin}: a character table is not in base64. Fetch it again.") from None
+
+
+def kind_of_library(inner: tokenizers.Tokenizer) -> str:
+    kind = KINDS[type(inner.model).__name__]
+    if kind == "word" and state_of(inner.pre_tokenizer).get("pattern") == {"Regex": GRAPHEME}:
+        return "char"
+    return kind
+
+
+def state_of(part: Any) -> dict[str, Any]:
+    """A part of the library's tokenizer as written in the file; empty if the tokenizer has no such part."""
+    return {} if part is None else json.loads(part.__getstate__())
+
+
+def uses(part: Any, name: str) -> bool:
+    return part is not None and f'"type":"{name}"' in part.__getstate__().decode()
+
+
+def with_hidden_names(vocabulary: Any, ids: frozenset[int]) -> Any:
+    """The vocabulary with new names for the pieces of `ids`: a noncharacter and a space, which no word contains."""
+    if isinstance(vocabulary, dict):
+        return {f"\uffff {number}" if number in ids else piece: number for piece, number in vocabulary.items()}
+    return [[f"\uffff {number}" if number in ids else piece, score] for number, (piece, score) in enumerate(vocabulary)]

@@ -16,7 +16,7 @@ _UNSEEN = frozenset({"Cc", "Zl", "Zp"})  # control characters, line and paragrap
 
 
 def visible(text: str) -> str:
-    """The text with visible signs in place of spaces, line ends and control characters."""
+    """The text with visible characters in place of spaces, line ends and control characters."""
     return "".join(_visible_character(character) for character in text)
 
 

@@ -45,7 +45,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class SentencePieceModel:
-    """What a model file says, as far as it matters for text to pieces and back."""
+    """The content of a model file that matters for text to pieces and back."""
 
     pieces: tuple[Piece, ...]
     kind: int = UNIGRAM

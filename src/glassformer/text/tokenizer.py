@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -14,13 +13,18 @@ from typing import Any, NoReturn
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
-from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from glassformer.errors import TokenizerError
 from glassformer.text.chunks import ChunkEncoder, can_be_chunked
-from glassformer.text.foreign import JSON_BYTES, parse_json, read_regular
-from glassformer.text.graphemes import GRAPHEME
-from glassformer.text.library import check_character_tables, guarded
+from glassformer.text.foreign import ids_in, parse_json, read_text_file, refuse_far_ids
+from glassformer.text.library import (
+    check_character_tables,
+    guarded,
+    kind_of_library,
+    state_of,
+    uses,
+    with_hidden_names,
+)
 from glassformer.text.pieces import MARK, byte_of_character, printable
 from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
 from glassformer.text.wordpiece import Merge
@@ -29,18 +33,15 @@ MOST_TRACED = 300  # letters: a trace grows with the square of the text's length
 
 PAD, UNK, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 SPECIAL_TOKENS = (PAD, UNK, BOS, EOS)
-_GPT2_END = "<|endoftext|>"
+GPT2_END = "<|endoftext|>"
 
 # The names of the same four tokens in files made by others, the most common name first.
 _PAD_NAMES = (PAD, "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>")
 _UNK_NAMES = (UNK, "[UNK]", "<UNK>", "<|unk|>")
-_BOS_NAMES = (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", _GPT2_END)
-_EOS_NAMES = (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", _GPT2_END, "<|end_of_text|>", "<|im_end|>")
+_BOS_NAMES = (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", GPT2_END)
+_EOS_NAMES = (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", GPT2_END, "<|end_of_text|>", "<|im_end|>")
 
-_BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-HOLES = 100_000  # unused ids that are allowed, in addition to one per token
 _MERGES_KEY = "glassformer_merges"  # inside "model", where the library skips keys that it does not know
-_KINDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
 
 
 class Tokenizer:
@@ -63,13 +64,13 @@ class Tokenizer:
         inner.encode_special_tokens = True  # the library does not save this: set it on each load
         self._inner = inner
         self._merges = tuple(merges)
-        self.kind = _kind(inner)
+        self.kind = kind_of_library(inner)
         self.pad_id = self._first_id(_PAD_NAMES)
         self.unk_id = self._unknown_id()
         self.bos_id = self._first_id(_BOS_NAMES)
         self.eos_id = self._first_id(_EOS_NAMES)
         self._size = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
-        self._byte_level = _uses(inner.pre_tokenizer, "ByteLevel") or _uses(inner.decoder, "ByteLevel")
+        self._byte_level = uses(inner.pre_tokenizer, "ByteLevel") or uses(inner.decoder, "ByteLevel")
         added = inner.get_added_tokens_decoder().items()
         self._special_ids = frozenset(number for number, token in added if token.special) - {self.unk_id}
 
@@ -198,7 +199,7 @@ class Tokenizer:
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
         """Read a tokenizer.json, ours or made by others."""
-        return cls.from_json(_read(path), origin=str(path))
+        return cls.from_json(read_text_file(path), origin=str(path))
 
     @classmethod
     def from_json(cls, text: str, *, origin: str) -> Tokenizer:
@@ -207,61 +208,16 @@ class Tokenizer:
         if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
             _fail(f'{origin} is JSON but not a tokenizer: it has no "model"; expected a tokenizer.json')
         with guarded(f"{origin} is JSON but not a tokenizer.json that can be read"):
-            refuse_far_ids(*_ids_in(content), origin=origin)
+            refuse_far_ids(*ids_in(content), origin=origin)
             check_character_tables(content.get("normalizer"), origin=origin)
             inner = tokenizers.Tokenizer.from_str(text)
             merges = [Merge.from_line(line) for line in content["model"].get(_MERGES_KEY, ())]
             return cls(inner, merges=merges)
 
-    @classmethod
-    def from_gpt2_files(
-        cls, vocab_json: str | Path, merges_txt: str | Path, *, add_prefix_space: bool = False
-    ) -> Tokenizer:
-        """GPT-2's byte-level BPE from its two files (vocab.json or encoder.json, merges.txt or vocab.bpe)."""
-        lines = [line for line in _lines(merges_txt) if line and not line.startswith("#version")]
-        vocabulary = parse_json(_read(vocab_json), origin=vocab_json)
-        with guarded(f"{vocab_json} and {merges_txt} are not GPT-2's vocabulary and merges"):
-            refuse_far_ids(max(vocabulary.values(), default=0), len(vocabulary), origin=vocab_json)
-            merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
-            model = models.BPE(vocab=vocabulary, merges=merges)
-        inner = tokenizers.Tokenizer(model)
-        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
-        inner.decoder = decoders.ByteLevel()
-        if model.token_to_id(_GPT2_END) is not None:
-            inner.add_special_tokens([_GPT2_END])
-        return cls(inner)
-
-    @classmethod
-    def from_bert_vocab(
-        cls,
-        vocab_txt: str | Path,
-        *,
-        lowercase: bool = True,
-        strip_accents: bool | None = None,
-        chinese: bool = True,
-    ) -> Tokenizer:
-        """BERT's WordPiece from its vocab.txt: one piece per line, the line number is the id.
-
-        Accents are removed if text is lower-cased, unless `strip_accents` says otherwise. With `chinese`, each Chinese
-        character is a word.
-        """
-        pieces = _lines(vocab_txt)
-        vocabulary = {piece: number for number, piece in enumerate(pieces)}
-        if "[UNK]" not in vocabulary:
-            _fail(f"{vocab_txt} has no [UNK] among its {len(pieces):,} lines; expected BERT's vocab.txt")
-        inner = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-        inner.normalizer = normalizers.BertNormalizer(
-            lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=chinese
-        )
-        inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        inner.decoder = decoders.WordPiece()
-        inner.add_special_tokens([token for token in _BERT_TOKENS if token in vocabulary])
-        return cls(inner)
-
     @property
     def post_processor(self) -> dict[str, Any] | None:
         """What the file says to put around texts; None if nothing. See framing.py."""
-        return _state(self._inner.post_processor) or None
+        return state_of(self._inner.post_processor) or None
 
     def fingerprint(self) -> str:
         """sha256 of the tokenizer as canonical JSON: equal if and only if it encodes and decodes by the same rules."""
@@ -279,7 +235,7 @@ class Tokenizer:
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
         _check_text(text)
-        with guarded("the text cannot be encoded (has this vocabulary no token for unknown words?)"):
+        with guarded("the text cannot be encoded by this tokenizer"):
             encoding = self._inner.encode(text, add_special_tokens=False)
             if self._special_ids.isdisjoint(encoding.ids):
                 return encoding
@@ -296,7 +252,7 @@ class Tokenizer:
         content = json.loads(self._inner.to_str())
         model, names = content["model"], {self.token(number) for number in self._special_ids}
         content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
-        model["vocab"] = _renamed(model["vocab"], self._special_ids)
+        model["vocab"] = with_hidden_names(model["vocab"], self._special_ids)
         if "merges" in model:
             model["merges"] = [pair for pair in model["merges"] if not {*pair, "".join(pair)} & names]
         return tokenizers.Tokenizer.from_str(json.dumps(content))
@@ -329,7 +285,7 @@ class Tokenizer:
     @cached_property
     def _normalizer_marks(self) -> tuple[bool, bool]:
         """Whether the normalizer puts a mark before the text, and whether it writes spaces as marks."""
-        state = _state(self._inner.normalizer)
+        state = state_of(self._inner.normalizer)
         parts = state.get("normalizers", [state])
         before = any(part.get("type") == "Prepend" and part["prepend"] == MARK for part in parts)
         spaces = any(part.get("type") == "Replace" and part["content"] == MARK for part in parts)
@@ -372,29 +328,6 @@ def _rebuilt(content: str, merges: tuple[Merge, ...]) -> Tokenizer:
     return Tokenizer(tokenizers.Tokenizer.from_str(content), merges=merges)
 
 
-def _kind(inner: tokenizers.Tokenizer) -> str:
-    kind = _KINDS[type(inner.model).__name__]
-    if kind == "word" and _state(inner.pre_tokenizer).get("pattern") == {"Regex": GRAPHEME}:
-        return "char"
-    return kind
-
-
-def _state(part: Any) -> dict[str, Any]:
-    """A part of the library's tokenizer as written in the file; empty if the tokenizer has no such part."""
-    return {} if part is None else json.loads(part.__getstate__())
-
-
-def _uses(part: Any, name: str) -> bool:
-    return part is not None and f'"type":"{name}"' in part.__getstate__().decode()
-
-
-def _renamed(vocabulary: Any, ids: frozenset[int]) -> Any:
-    """The vocabulary with new names for the pieces of `ids`: a noncharacter and a space, which no word contains."""
-    if isinstance(vocabulary, dict):
-        return {f"\uffff {number}" if number in ids else piece: number for piece, number in vocabulary.items()}
-    return [[f"\uffff {number}" if number in ids else piece, score] for number, (piece, score) in enumerate(vocabulary)]
-
-
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
         _fail(f"got a {type(text).__name__} to encode; expected a text (str)")
@@ -402,37 +335,6 @@ def _check_text(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         _fail("the text holds half of a surrogate pair, which is not a character; read it as UTF-8 or remove it", error)
-
-
-def _read(path: str | Path) -> str:
-    if not os.path.lexists(path):
-        _fail(f"there is no file {path}; expected a tokenizer file: train a tokenizer first or check the path")
-    try:
-        return read_regular(path, limit=JSON_BYTES).decode("utf-8")
-    except UnicodeDecodeError as error:
-        _fail(f"{path} cannot be read as a UTF-8 file: {error}; expected a tokenizer file", error)
-
-
-def refuse_far_ids(largest: int, entries: int, *, origin: str | Path) -> None:
-    """Ids may have gaps, but a table of all ids up to the largest must not be far longer than the vocabulary."""
-    if largest >= 2 * entries + HOLES:
-        raise TokenizerError(
-            f"{origin}: a vocabulary of {entries:,} tokens has the id {largest:,}; allowed are ids below "
-            f"{2 * entries + HOLES:,}. Fetch the file again."
-        )
-
-
-def _ids_in(content: dict[str, Any]) -> tuple[int, int]:
-    """The largest id in a tokenizer.json, and how many tokens it has."""
-    vocabulary, added = content["model"].get("vocab") or {}, content.get("added_tokens") or []
-    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else [len(vocabulary) - 1]
-    ids += [token["id"] for token in added]
-    return max(ids, default=0), len(vocabulary) + len(added)
-
-
-def _lines(path: str | Path) -> list[str]:
-    """Only a line feed ends a line, since pieces may contain other separators; Windows files have a "\\r" before it."""
-    return _read(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def _fail(message: str, cause: BaseException | None = None) -> NoReturn:

@@ -50,7 +50,7 @@ def within_budget(prepared: Prepared, watcher: TrainingWatcher, *, clock: Clock)
     rules, held = prepared.task.rules, len(prepared.material.valid)
     recipe = with_model(prepared.recipe, rules, prepared.task.ladder(prepared.recipe), work, seconds=seconds)
     recipe = with_training(recipe, rules, work, seconds=seconds, ranks=prepared.ranks.world)
-    recipe = with_validation(recipe, seconds=seconds, held=held)
+    recipe = with_validation(recipe, rules, seconds=seconds, held=held)
     trial = replace(prepared, recipe=resolve(recipe, prepared.examples, prepared.device, prepared.ranks))
     forecast = Rehearsal(trial, watcher).forecast(patience=patience)
     refuse_too_short(prepared, forecast, total=total, clock=clock, watcher=watcher)
@@ -92,7 +92,7 @@ def refuse_too_short(
             f"train.budget = {train.budget} is too short to learn anything here: starting took {duration(clock())}, a "
             f"step takes {forecast.step_seconds:.2g} s, measuring at the end {duration(ends)}. Give at least {enough}."
         )
-    watcher.on_stage(f"CAREFUL: {train.budget} is very short for this data on this machine; {enough} would be enough")
+    watcher.on_stage(f"Warning: {train.budget} is very short for this data on this machine; {enough} would be enough")
 
 
 def time_left(prepared: Prepared, run: RunFolder, rehearsal: Rehearsal, *, clock: Clock) -> tuple[TimeLimit, Forecast]:

@@ -172,7 +172,7 @@ def too_few(examples: int, best_by: str, unit: str = "sentence") -> str:
         return ""
     few = f"Only {examples:,} validation {unit}{'' if examples == 1 else 's'}: too few to distinguish weights reliably."
     if best_by not in (AUTO, LOSS.key):
-        return f"CAREFUL: {few} train.best_by = {best_by} will choose by chance; leave it unset, or hold out more"
+        return f"Warning: {few} train.best_by = {best_by} will choose by chance; leave it unset, or hold out more"
     return f"{few} The last weights are kept unless their loss is clearly higher. Hold out more with --valid FILE"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,16 @@ def started_from(task: Task, start: Start, recipe: R) -> R:
     started = recipe.decided({"text": start.text, "model": model})
     if start.is_whole:
         rate = comparable_rate(start.recipe.train, recipe.train.optimiser) / GENTLER
-        started = started.with_open("train", {"lr": rate})
+        started = task.inherited(started.with_open("train", {"lr": rate}), start.recipe)
     else:
         started = started.with_open("train", task.fine_tuning)
     validate(type(recipe), started.model_dump(), origin=f"--from {start.path}")  # old and new parts together
     return started
+
+
+def fitting(task: Task, start: Start, recipe: Any) -> Start:
+    """The start model, without its heads if they do not fit what this run learns."""
+    return start if not start.is_whole or task.keeps_heads(recipe, start.recipe) else replace(start, recipe=None)
 
 
 def comparable_rate(then: TrainSettings, optimiser: str) -> float:
@@ -100,4 +105,4 @@ def refuse_unknown(tokenizer: Tokenizer, texts: Iterable[str], misfit: str, *, s
     if unknown > MOST_UNKNOWN * tokens:
         raise DataError(f"{misfit}: {unknown / tokens:.0%} of their tokens are unknown to it. {AGAIN}")
     if not spelled and tokens > MOST_PIECES * characters:
-        raise DataError(f"{misfit}: it spells them out, {tokens / characters:.1f} tokens a character. {AGAIN}")
+        raise DataError(f"{misfit}: it spells them out, {tokens / characters:.1f} tokens per character. {AGAIN}")

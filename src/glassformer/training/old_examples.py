@@ -29,9 +29,11 @@ def old_materials(task: Task, recipe: Any, new: Material, watcher: TrainingWatch
         if not is_of(task, base):  # an imported model, or a run of another task
             break
         try:
-            recipe = read_recipe(task, base)
+            later, recipe = recipe, read_recipe(task, base)
         except GlassformerError as error:
             watcher.on_stage(MISSING.format(error))
+            break
+        if not task.keeps_heads(later, recipe):  # its examples mean something else here
             break
         try:
             material = unchanged_material(task, base, recipe)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from glassformer.config import value_of
 from glassformer.data.batches import count_batches
 from glassformer.data.columns import Pools
 from glassformer.data.mixing import Mixture, mixed
@@ -48,6 +49,7 @@ class Prepared:
     keeps_time: bool = False  # the clock decides the number of steps
     limit: TimeLimit | None = None  # the same, once everything is timed
     threads: tuple[int, ...] = ()  # numbers of threads to choose from
+    baseline: bool = False  # the first weights come from a run of this task, heads included: they are measured too
 
     @property
     def setup(self) -> Setup:
@@ -58,7 +60,7 @@ class Prepared:
         """The examples that the report is measured on: the test examples, or validation examples if there are none."""
         test = self.material.test
         chosen = self.material.valid[:REPORTED] if test is None else test
-        return list(chosen[: reported_in(self.recipe.train)])
+        return list(chosen[: reported_in(self.recipe.train, self.task.rules)])
 
 
 def prepare(
@@ -76,12 +78,13 @@ def prepare(
     device = device_of_rank(recipe.train.device, ranks)
     watcher.on_stage("Reading the data")
     material = task.read(recipe, watcher)
-    recipe = task.decided(recipe, material)
+    asked, recipe = recipe, task.decided(recipe, material)
     if recipe.train.budget and tokenizers is None:
         recipe = with_vocabulary(recipe, task.rules, material.count)
     if tokenizers is None:
         tokenizers = make_tokenizers(task, recipe, material, watcher)
     recipe = task.fitted(recipe, tokenizers)
+    refuse_decided(task, asked, recipe)
     new = encode(task, Setup(recipe, tokenizers), material, watcher)
     recipe, material, examples = with_old_examples(task, recipe, material, new, tokenizers, watcher)
     give_back_memory()
@@ -97,6 +100,21 @@ def make_tokenizers(task: Task, recipe: Any, material: Material, watcher: Traini
         )
     watcher.on_stage("Learning the vocabulary")
     return task.make_tokenizers(recipe, material, watcher)
+
+
+def refuse_decided(task: Task, asked: Any, recipe: Any) -> None:
+    """Raises an error if the user set something that the data decides, and the data decides differently."""
+    for name in task.decided_names:
+        wanted, got = value_of(asked, name), value_of(recipe, name)
+        inherited = asked.train.start_from is not None and name.startswith("model.")  # the shape of the start model
+        if is_set(asked, name) and wanted != got and not inherited:
+            raise SettingsError(f"{name} = {wanted!r}, but data and task decide it: {got!r}. Leave {name} out.")
+
+
+def is_set(recipe: Any, name: str) -> bool:
+    """Whether the user gave a value for this setting."""
+    section, _, field = name.rpartition(".")
+    return field in (value_of(recipe, section) if section else recipe).model_fields_set
 
 
 def refuse_other_ranks(wanted: int | None, ranks: Ranks) -> None:
@@ -192,7 +210,11 @@ class Rehearsal:
     def closing_examples(self) -> int:
         """Predictions at the end: for the report; with fine-tuning, also with the base run's weights."""
         train, reported = self.prepared.recipe.train, len(self.prepared.reported)
-        return 2 * (reported + min(MOST_KNOWN, reported_in(train))) if train.start_from else reported
+        return (
+            2 * (reported + min(MOST_KNOWN, reported_in(train, self.prepared.task.rules)))
+            if train.start_from
+            else reported
+        )
 
     def forecast(self, done: int = 0, *, patience: float | None = None) -> Forecast:
         """Forecasts the rest of the run after `done` steps, from steps timed for `patience` seconds."""

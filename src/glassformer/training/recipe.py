@@ -25,17 +25,22 @@ class Recipe(Settings):
     train: TrainSettings = Field(default_factory=TrainSettings)
 
     metrics: ClassVar[tuple[Metric, ...]] = ()  # of the task; train.best_by names one of them
-    usual_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # settings of [model], where they are not given
+    # Settings of [model] and [train] that a task usually has, where they are not given
+    usual_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    usual_train: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @model_validator(mode="wrap")
     @classmethod
-    def _fill_in_usual_model(cls, values: Any, validated: ModelWrapValidatorHandler[Self]) -> Self:
+    def _fill_in_usual(cls, values: Any, validated: ModelWrapValidatorHandler[Self]) -> Self:
         """The usual settings do not count as set, so a budget and a start model may choose others."""
-        given = values.get("model", {}) if isinstance(values, dict) else None
-        if not cls.usual_model or not isinstance(given, dict):
+        if not isinstance(values, dict):
             return validated(values)
-        recipe = validated({**values, "model": {**cls.usual_model, **given}})
-        recipe.model.__pydantic_fields_set__.intersection_update(given)
+        usual = {"model": cls.usual_model, "train": cls.usual_train}
+        given = {name: values.get(name, {}) for name, section in usual.items() if section}
+        given = {name: section for name, section in given.items() if isinstance(section, dict)}
+        recipe = validated({**values, **{name: {**usual[name], **section} for name, section in given.items()}})
+        for name, section in given.items():
+            getattr(recipe, name).__pydantic_fields_set__.intersection_update(section)
         return recipe
 
     @model_validator(mode="after")

@@ -31,6 +31,7 @@ FREE = ("out", "train.save_minutes")  # they change no result
 # These cannot be changed: the saved tensors depend on them, or they are decided only once.
 FIXED = ("text.", "model.", "train.optimiser", "train.ema", "train.average_last", "train.budget")
 BUT = ("model.dropout",)
+BASELINE = "baseline"  # in the manifest: whether the first weights are measured too
 SURROUNDINGS = {"glassformer": "glassformer", "torch": "torch", "processor": "the processor"}
 
 
@@ -58,7 +59,9 @@ def surroundings(device: torch.device) -> dict[str, str]:
 
 def marks_of(prepared: Prepared, start: Start | None) -> dict[str, Any]:
     """For the manifest: what a run depends on besides its settings. `start` is needed until the first checkpoint."""
-    weights = {"start": files.sha256(files.pack_tensors(start.weights))} if start else {}
+    weights: dict[str, Any] = {}
+    if start:
+        weights = {"start": files.sha256(files.pack_tensors(start.weights)), BASELINE: prepared.baseline}
     recorded = {"data": prepared.material.fingerprints, **prepared.task.about(prepared.setup, prepared.examples)}
     return {**surroundings(prepared.device), **recorded, **weights}
 
@@ -66,7 +69,7 @@ def marks_of(prepared: Prepared, start: Start | None) -> dict[str, Any]:
 def changes_of(run: RunFolder, prepared: Prepared, start: Start | None) -> Changes:
     """All differences from when the run was started or last resumed."""
     begun, now = run.about(), marks_of(prepared, start)
-    changes = changed_settings(prepared.recipe, read_recipe(prepared.task, run))
+    changes = changed_settings(prepared.recipe, read_recipe(prepared.task, run), prepared.task.decided_names)
     changes.possible += changed_data(begun.get("data", {}), now["data"])
     changes.possible += [
         f"{words} was {begun[name]}, now {now[name]}"
@@ -78,13 +81,14 @@ def changes_of(run: RunFolder, prepared: Prepared, start: Start | None) -> Chang
     return changes
 
 
-def changed_settings(now: Recipe, then: Recipe) -> Changes:
+def changed_settings(now: Recipe, then: Recipe, decided: Sequence[str] = ()) -> Changes:
+    """The settings that differ; `decided` are those that the data decides once, such as the classes."""
     changes = Changes()
     for name, _ in walk(now):
         old, new = value_of(then, name), value_of(now, name)
         if old != new and name not in FREE:
             more_time = name == "train.budget" and old and new
-            fixed = name.startswith(FIXED) and name not in BUT and not more_time
+            fixed = (name.startswith(FIXED) or name in decided) and name not in BUT and not more_time
             changes.budget = new if more_time else changes.budget
             (changes.impossible if fixed else changes.possible).append(f"{name} was {old!r}, now {new!r}")
     return changes

@@ -16,7 +16,7 @@ from glassformer.store.weights import load_body, load_weights
 from glassformer.training.budget import time_left, within_budget
 from glassformer.training.choice import too_few
 from glassformer.training.choose_threads import with_threads
-from glassformer.training.fine_tune import Start, check_vocabulary, started_from
+from glassformer.training.fine_tune import Start, check_vocabulary, fitting, started_from
 from glassformer.training.fine_tune_length import with_fine_tuning
 from glassformer.training.finish import finish
 from glassformer.training.job import Job, Progress
@@ -27,6 +27,7 @@ from glassformer.training.profile import Profile, profile
 from glassformer.training.ranks import ALONE, Ranks, joined
 from glassformer.training.reading import read_recipe, read_tokenizers
 from glassformer.training.resume import (
+    BASELINE,
     accept,
     changed_settings,
     changes_of,
@@ -141,7 +142,7 @@ def train_locked(work: Work, recipe: Any, run: RunFolder) -> Progress:
 
 def already_finished(work: Work, recipe: Any, run: RunFolder) -> Progress:
     then = read_recipe(work.task, run)
-    changes = changed_settings(still_open_as(then, recipe, work.task.decided_names), then)
+    changes = changed_settings(still_open_as(then, recipe, work.task.decided_names), then, work.task.decided_names)
     changes.possible += work.task.changed_files(recipe, run.about().get("data", {}))
     refuse_changes(run, changes, finished=True)
     run.sweep()
@@ -206,7 +207,7 @@ def train_prepared(work: Work, recipe: Any, run: RunFolder) -> Progress:
     progress = train_loop(job)
     live.on_end(progress)
     if progress.stopped:
-        first = partial(first_of, work, prepared.recipe) if prepared.recipe.train.start_from else None
+        first = partial(first_of, work, prepared.recipe) if prepared.baseline else None
         finish(run, job.model, progress, watcher, first)
         watcher.on_stage("Measuring and writing the report")
         work.hooks.close(run, prepared, rehearsal, watcher)
@@ -232,10 +233,11 @@ def settle_changes(work: Work, run: RunFolder, prepared: Prepared, start: Start 
 
 def load_start(prepared: Prepared, rehearsal: Rehearsal, start: Start, watcher: TrainingWatcher) -> None:
     """Loads the weights of the start model; heads that it lacks keep their first values, and are reported."""
-    if start.is_whole:
+    if prepared.baseline:
         load_weights(rehearsal.model, start.weights, origin=str(start.path))
     else:
-        new = load_body(rehearsal.model, start.weights, origin=str(start.path))
+        heads = prepared.task.new_heads
+        new = load_body(rehearsal.model, start.weights, origin=str(start.path), new=heads)
         watcher.on_stage(f"Started from {start.path}; newly initialised: {', '.join(new) or 'nothing'}")
     prepared.task.check_loaded(prepared.setup, rehearsal.model, prepared.material, f"--from {start.path}")
 
@@ -246,7 +248,7 @@ def report_validation(prepared: Prepared, rehearsal: Rehearsal, watcher: Trainin
         watcher.on_stage(few)
     predicted = [metric.label for metric in task.metrics if metric.at_validations and not metric.from_losses]
     also = f", {' and '.join(predicted)} of {len(held.sample):,}" if predicted else ""
-    watcher.on_stage(f"validations: the loss of {len(held.pool):,} {task.units}{also}")
+    watcher.on_stage(f"Each validation: the loss of {len(held.pool):,} {task.units}{also}")
 
 
 def planned(work: Work, recipe: Any, run: RunFolder, start: Start | None) -> Prepared:
@@ -260,7 +262,8 @@ def planned(work: Work, recipe: Any, run: RunFolder, start: Start | None) -> Pre
     elif given.threads is None and work.ranks.world == 1:
         recipe = recipe.decided({"train": given.decided({"threads": then.train.threads})})
     prepared = prepare(work.task, recipe, work.watcher, tokenizers=read_tokenizers(run), ranks=work.ranks)
-    return with_clock(prepared, given)
+    baseline = bool(run.about().get(BASELINE, recipe.train.start_from))
+    return with_clock(replace(prepared, baseline=baseline), given)
 
 
 def with_clock(prepared: Prepared, given: TrainSettings) -> Prepared:
@@ -274,8 +277,7 @@ def planned_new(work: Work, recipe: Any, start: Start | None) -> Prepared:
     """Everything decided for a new run."""
     task, watcher = work.task, work.watcher
     if start:
-        started = started_from(task, start, recipe)
-        prepared = prepare(task, started, watcher, tokenizers=start.tokenizers, ranks=work.ranks)
+        prepared = prepared_from(work, recipe, start)
         check_vocabulary(task, start, prepared.recipe, prepared.material, watcher)
         prepared = with_fine_tuning(prepared)
     else:
@@ -286,6 +288,19 @@ def planned_new(work: Work, recipe: Any, start: Start | None) -> Prepared:
     prepared = within_budget(prepared, watcher, clock=work.clock)
     validate(task.recipe, prepared.recipe.model_dump(), origin="what the budget chose")
     return prepared
+
+
+def prepared_from(work: Work, recipe: Any, start: Start) -> Prepared:
+    """The run as it starts from another model. The data may show that only the body of that model can be used."""
+    task, watcher = work.task, work.watcher
+    started = started_from(task, start, recipe)
+    prepared = prepare(task, started, watcher, tokenizers=start.tokenizers, ranks=work.ranks)
+    body = fitting(task, start, prepared.recipe)
+    if body is not start:
+        watcher.on_stage(f"{start.path} was trained for something else: only its body is used, with new heads")
+        started = started_from(task, body, recipe)
+        prepared = prepare(task, started, Silent(), tokenizers=start.tokenizers, ranks=work.ranks)
+    return replace(prepared, baseline=body.is_whole)
 
 
 def begin_run(run: RunFolder, prepared: Prepared, start: Start | None) -> None:
@@ -315,5 +330,5 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
         measured_by=measured_with(prepared),
         ranks=ranks,
         limit=prepared.limit,
-        baseline=settings.start_from is not None,
+        baseline=prepared.baseline,
     )

@@ -39,6 +39,7 @@ def send_prepared(prepared: Prepared) -> None:
             "caches": [cache.folder.name for cache in caches],
             "shares": shares,
             "seconds": prepared.limit.seconds if prepared.limit else 0.0,
+            "baseline": prepared.baseline,
         }
     )
     for cache in caches:
@@ -63,7 +64,7 @@ def received(task: Task, ranks: Ranks) -> Prepared | None:
     # The writer's clock decides for all ranks; the values here are not used.
     limit = TimeLimit(sent["seconds"], lambda: 0.0, 1.0, 1.0, 1.0) if sent["seconds"] else None
     material = Material(no_examples, len(examples), [task.from_json(one) for one in sent["held"]], sent["fingerprints"])
-    return Prepared(task, recipe, material, tokenizers, examples, device, ranks, limit=limit)
+    return Prepared(task, recipe, material, tokenizers, examples, device, ranks, limit=limit, baseline=sent["baseline"])
 
 
 def no_examples() -> Iterator[Example]:

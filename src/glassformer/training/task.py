@@ -71,7 +71,12 @@ class ReportParts:
 
 
 class Task:
-    """One task. Implement the functions that raise NotImplementedError; override the others if they do not fit."""
+    """One task. Implement the functions that raise NotImplementedError; override the others if they do not fit.
+
+    Before step 1 they are called in this order: `inherited` (only with --from a run of this task), `read`, `decided`,
+    `make_tokenizers` (unless they come from --from), `fitted`, `encode`, `pool`, `build`. With --from a run,
+    `keeps_heads` then says whether its heads fit; if not, everything is done again from its body alone.
+    """
 
     name: str  # the verb that uses the result: "translate", "classify", ...
     title: str  # for reports: "A Transformer that learns to translate"
@@ -79,17 +84,22 @@ class Task:
     units: str
     recipe: type[Recipe]
     kinds: tuple[str, ...]  # of models that it can train
-    metrics: tuple[Metric, ...] = ()  # besides the loss; the first one is the headline
+    metrics: tuple[Metric, ...] = ()  # besides the loss, the first one is the headline; taken from `recipe`
     rules: BudgetRules = BudgetRules()  # how a time budget is spent
     # Settings of [train] for a model that starts from another task's body, where they are open.
     fine_tuning: Mapping[str, Any] = MappingProxyType({"lr": 5e-5, "epochs": 3.0, "warmup": None})
-    is_oldest: bool = False  # runs that name no task are of this one
+    is_oldest: bool = False  # runs that name no task have this one
     decided_names: tuple[str, ...] = ()  # settings that `decided` and `fitted` choose
+    new_heads: tuple[str, ...] = ()  # parameters, by prefix, that are new after starting from another task's model
     predicted_by: str = ""  # how predictions at validations are made, in a word: "greedy"
     held_units: str = "examples"  # what held-out examples are called in reports: "sentences"
     predictions: str = "predictions"  # what is made of them: "translations"
-    reports_loss: bool = True  # the report has the loss beside the metrics
+    reports_loss: bool = True  # the report has the loss in addition to the metrics
     no_prediction: Any = ""  # for an example that nothing can be predicted for, such as an empty text
+
+    def __init_subclass__(cls) -> None:
+        if "recipe" in vars(cls) and "metrics" not in vars(cls):
+            cls.metrics = cls.recipe.metrics
 
     # Data, on rank 0, before step 1
 
@@ -106,7 +116,10 @@ class Task:
         raise NotImplementedError
 
     def decided(self, recipe: Any, material: Material) -> Any:  # noqa: ARG002
-        """The recipe with what only the data can decide, such as the names of the classes."""
+        """The recipe with what only the data can decide, such as the names of the classes.
+
+        What the user has set, or `inherited` has taken over, stays as it is; name these settings in `decided_names`.
+        """
         return recipe
 
     def make_tokenizers(self, recipe: Any, material: Material, listener: Listener) -> dict[str, Tokenizer]:
@@ -132,7 +145,7 @@ class Task:
         raise NotImplementedError
 
     def encode_held(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
-        """Held-out examples as columns of ids."""
+        """Held-out examples as columns of ids. Cut long ones rather than leave them out: predictions are of all."""
         return self.encode(setup, examples)
 
     def limit(self, recipe: Any, *, held: bool) -> str:  # noqa: ARG002
@@ -170,7 +183,7 @@ class Task:
         raise NotImplementedError
 
     def output_width(self, setup: Setup) -> int:
-        """How many outputs are computed for each target, such as the size of the vocabulary."""
+        """How many outputs are computed for each target token: the size of the vocabulary; 0 for one per text."""
         return len(setup.tokenizer)
 
     def loss(self, setup: Setup, model: Any, batch: Any) -> tuple[Tensor, int]:
@@ -196,7 +209,10 @@ class Task:
     # Using it
 
     def user(self, setup: Setup, model: nn.Module, *, origin: str = "") -> Any:
-        """What `gf.load` returns: the model with its methods. `origin` says which weights these are."""
+        """What `gf.load` returns, a `tasks.model.LoadedModel`: the model with its methods.
+
+        `origin` says which weights these are; keep it in the attribute of that name.
+        """
         raise NotImplementedError
 
     def groups(self, user: Any, examples: Sequence[Example]) -> list[list[int]]:  # noqa: ARG002
@@ -299,6 +315,14 @@ class Task:
     def recipe_of(self, bundle: Any) -> Any:  # noqa: ARG002
         """The recipe of an imported model that can already do this task; None if only its body can be used."""
         return None
+
+    def inherited(self, recipe: Any, base: Any) -> Any:  # noqa: ARG002
+        """The recipe with what it takes over from the run of this task that it starts from, such as the classes."""
+        return recipe
+
+    def keeps_heads(self, recipe: Any, base: Any) -> bool:  # noqa: ARG002
+        """Whether the heads of a run of this task fit a run that starts from it; only its body is used if not."""
+        return True
 
     def check_loaded(self, setup: Setup, model: Any, material: Material, origin: str) -> None:
         """Like `check_start`, once the start weights are loaded into the model."""

@@ -35,7 +35,7 @@ def test_a_line_longer_than_a_block_of_stdin_stays_whole(monkeypatch: pytest.Mon
     assert [line for block in stdin_blocks() for line in block] == ["a", long, "b"]
 
 
-def test_a_bad_byte_in_stdin_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_byte_in_stdin_is_reported_with_its_position(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe(monkeypatch, b"fine\nb\xe4d\n")
     with pytest.raises(DataError, match="stdin, line 2, byte 2: not UTF-8"):
         list(stdin_blocks())
@@ -62,7 +62,7 @@ def test_a_translation_is_one_line_whatever_is_in_it() -> None:
 def test_an_output_must_be_a_new_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
     check_new_file(tmp_path / "new")
     (tmp_path / "old").touch()
-    with pytest.raises(SettingsError, match="old exists already"):
+    with pytest.raises(SettingsError, match="old already exists"):
         check_new_file(tmp_path / "old")
     with pytest.raises(SettingsError, match="there is no folder"):
         check_new_file(tmp_path / "none" / "new")
@@ -70,7 +70,7 @@ def test_an_output_must_be_a_new_file_in_a_folder_that_is_there(tmp_path: Path) 
         check_new_file(tmp_path / "old" / "new")
 
 
-def test_the_demo_is_a_recipe_that_stands() -> None:
+def test_the_demo_is_a_valid_recipe() -> None:
     recipe = validate(TranslationRecipe, recipe_named(Path("demo")))
     assert recipe.data.corpus == "phrasebook"
 

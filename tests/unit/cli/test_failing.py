@@ -87,12 +87,12 @@ def test_a_limit_with_which_libraries_would_end_the_process_is_refused(
     assert command("doctor", "x").err == ""
 
 
-def test_the_last_straw_is_not_told_as_what_was_needed(failing_with: Callable[[BaseException], Any]) -> None:
+def test_a_small_last_request_is_not_reported_as_what_was_needed(failing_with: Callable[[BaseException], Any]) -> None:
     straw = RuntimeError("can't allocate memory: you tried to allocate 128 bytes.")
     assert "it needed" not in failing_with(straw).err
 
 
-def test_what_was_asked_for_is_told(failing_with: Callable[[BaseException], Any]) -> None:
+def test_the_requested_memory_is_reported(failing_with: Callable[[BaseException], Any]) -> None:
     assert "12,288.0 GB" in failing_with(MEMORY["torch"]).err
     assert "7.45 GiB" in failing_with(MEMORY["NumPy"]).err
 

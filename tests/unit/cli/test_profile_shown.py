@@ -19,11 +19,11 @@ def test_the_largest_part_comes_first_with_its_share_of_the_real_time() -> None:
     assert lines[1].split() == ["large", "█" * 27, "90.0%", "90.00", "ms"]
     assert lines[2].split() == ["small", "█" * 3, "10.0%", "10.00", "ms"]
     assert "aten::odd 2.00 ms" in lines[3]
-    assert "5.00 GFLOP a step at 80.0 GFLOP/s." in lines[4]
+    assert "5.00 GFLOP per step at 80.0 GFLOP/s." in lines[4]
     assert "reaches 100.0 GFLOP/s here; the whole step does 50.0, 50% of it." in lines[5]
     assert "(+10% time)" in lines[6]
     assert len(lines) == 7
 
 
-def test_a_busy_machine_is_told() -> None:
+def test_a_busy_machine_is_reported() -> None:
     assert "Measure again" in list(profile_lines(replace(FOUND, step_seconds=0.05)))[-1]

@@ -29,7 +29,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> tuple[io.StringIO, Tick]:
     return out, lambda seconds: now.__setitem__(0, now[0] + seconds)
 
 
-def test_files_that_take_long_to_read_are_told(log: tuple[io.StringIO, Tick]) -> None:
+def test_files_that_take_long_to_read_are_logged(log: tuple[io.StringIO, Tick]) -> None:
     out, tick = log
     with reading("examining") as progress:
         progress(1_000_000, 10_000_000)
@@ -67,7 +67,7 @@ def test_each_count_of_a_training_has_its_own_clock(log: tuple[io.StringIO, Tick
     assert out.getvalue() == "· reading\n  5 of 10, about 3 s left\n" * 2
 
 
-def test_a_file_to_fill_in_is_told_too(log: tuple[io.StringIO, Tick], tmp_path: Path) -> None:
+def test_a_file_to_fill_in_is_logged_too(log: tuple[io.StringIO, Tick], tmp_path: Path) -> None:
     out, tick = log
 
     class Slow:

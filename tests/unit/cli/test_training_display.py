@@ -44,7 +44,7 @@ def run_through(one: TrainingDisplay) -> None:
         one.on_validation(RECORD)
         progress = Progress(step=1001, tokens=2000, steps=2000, epoch=2, best_step=1000, best_score=72.9)
         one.on_step(progress, StepReport(2.5, 500, 1.0), 0.05)
-    one.farewell(Progress(step=2000, best_step=1000, best_score=72.9, stopped="all steps done"), verb="translate")
+    one.show_end(Progress(step=2000, best_step=1000, best_score=72.9, stopped="all steps done"), verb="translate")
 
 
 def test_a_log_has_a_line_for_each_validation_and_nothing_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_what_is_not_the_best_does_not_say_so() -> None:
     ("best_step", "leader_step", "words"),
     [
         (2000, 2000, "The weights of step 2,000 are kept (validation loss 2.100)."),
-        (2000, 1000, "(validation loss 2.100): within chance of those of step 1,000, and later."),
+        (2000, 1000, "(validation loss 2.100): later than step 1,000, and the difference may be chance."),
         (1000, 1000, "(validation loss 2.100); those of later steps are worse."),
     ],
 )

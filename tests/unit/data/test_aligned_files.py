@@ -62,7 +62,7 @@ def test_separators_inside_a_sentence_are_noted_and_those_at_its_ends_are_not(re
 
 
 @pytest.mark.parametrize("longer", ["source", "target"])
-def test_surplus_lines_have_no_partner_and_tell_both_counts(read: Read, longer: str) -> None:
+def test_surplus_lines_have_no_partner_and_report_both_counts(read: Read, longer: str) -> None:
     more, less = b"one\ntwo\n\nfour", b"eins\n"
     records = read(more, less) if longer == "source" else read(less, more)
     file, other = ("a.en", "a.de") if longer == "source" else ("a.de", "a.en")

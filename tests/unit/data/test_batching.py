@@ -67,7 +67,7 @@ def test_sentences_to_translate_are_closed_and_padded() -> None:
 
 
 def test_a_stream_over_nothing_is_refused() -> None:
-    with pytest.raises(DataError, match="No example is left"):
+    with pytest.raises(DataError, match="no examples left"):
         next(stream(EncodedPairs(Ragged.of([]), Ragged.of([]), *MARKS), tokens=100, seed=1))
 
 

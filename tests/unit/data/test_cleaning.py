@@ -66,7 +66,7 @@ def test_two_files_become_two_files_and_a_list(folder: Path) -> None:
         },
         {
             "reason": "duplicate",
-            "detail": "the same pair stood before",
+            "detail": "the same pair was seen before",
             "file": "train.en",
             "unit": "line",
             "number": 3,
@@ -151,7 +151,7 @@ def test_line_breaks_and_tabs_become_spaces_where_the_format_needs_it() -> None:
     assert dropped_in("a.dropped.jsonl")[0]["target"] == "eins\tzwei"  # as it was
 
 
-def test_what_stands_in_the_held_out_files_is_dropped() -> None:
+def test_pairs_of_the_held_out_files_are_dropped() -> None:
     Path("val.tsv").write_text("the dog\tein Hund\n")
     findings = clean(gather(["corpus.tsv"]), "out.tsv", valid=gather(["val.tsv"]))
     assert findings.dropped == {"overlap": 2, "control": 1, "blank": 1}
@@ -177,20 +177,20 @@ def test_nothing_that_exists_is_overwritten(folder: Path, out: str, there: str) 
     elif not Path(there).exists():
         Path(there).write_text("mine")
     before = {path: path.read_bytes() for path in folder.iterdir() if path.exists()}
-    with pytest.raises(DataError, match=rf"{there} exists already"):
+    with pytest.raises(DataError, match=rf"{there} already exists"):
         clean(gather(["train.en", "train.de"]), out)
     assert {path: path.read_bytes() for path in folder.iterdir() if path.exists()} == before
 
 
 @pytest.mark.parametrize("out", ["x.csv", "x.tmx", "x.po", "x.en.gz", ".", "..", "sub"])
-def test_outputs_that_cannot_be_are_told_what_can(out: str) -> None:
+def test_impossible_outputs_are_refused_with_the_possible_ones(out: str) -> None:
     Path("sub").mkdir()
-    with pytest.raises(DataError, match=r"give a file \.tsv or \.jsonl"):
+    with pytest.raises(DataError, match=r"give a \.tsv or \.jsonl file"):
         clean(gather(["corpus.tsv"]), out)
 
 
-def test_a_folder_that_is_a_file_is_told() -> None:
-    with pytest.raises(DataError, match=r"corpus\.tsv is no folder"):
+def test_a_file_instead_of_a_folder_is_reported() -> None:
+    with pytest.raises(DataError, match=r"corpus\.tsv is not a folder"):
         clean(gather(["corpus.tsv"]), "corpus.tsv/out")
 
 
@@ -284,7 +284,7 @@ def test_a_file_made_by_somebody_else_meanwhile_is_not_overwritten(folder: Path)
             file.write("ours")
             Path("x.txt").write_text("theirs")
 
-    with pytest.raises(DataError, match="exists already"):
+    with pytest.raises(DataError, match="already exists"):
         write_while_another_does()
     assert Path("x.txt").read_text() == "theirs"
     assert files_below(folder) == ["corpus.tsv", "train.de", "train.en", "x.txt"]

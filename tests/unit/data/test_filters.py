@@ -58,10 +58,10 @@ def test_filters_are_chosen_by_name_in_the_order_of_the_table() -> None:
     assert chosen_filters([]) == chosen_filters(["none"]) == []
 
 
-def test_an_unknown_filter_is_told_with_what_was_meant() -> None:
+def test_an_unknown_filter_is_reported_with_a_suggestion() -> None:
     with pytest.raises(SettingsError, match=r"unknown filter 'duplicates'\. Did you mean duplicate\?"):
         chosen_filters(["control", "duplicates"])
-    with pytest.raises(SettingsError, match=r"'xyz'\. Known are: too-long, .*near-duplicate, all, recommended, none"):
+    with pytest.raises(SettingsError, match=r"'xyz'\. Filters: too-long, .*near-duplicate, all, recommended, none"):
         chosen_filters(["xyz"])
 
 
@@ -301,7 +301,7 @@ def test_signs_that_are_no_placeholders_or_the_same_ones(source: str, target: st
     assert found("placeholders", source, target) is None
 
 
-def test_what_differs_is_told() -> None:
+def test_differences_are_reported() -> None:
     assert found("placeholders", "a {x} %s", "b {y}") == "only in the source: {x} %s; only in the target: {y}"
 
 
@@ -325,7 +325,7 @@ def test_seen_pairs_are_remembered_from_block_to_block() -> None:
     every = np.ones(1, dtype=np.bool_)
     assert check(block_of([("a", "b")]), every) == {}
     assert check(block_of([("c", "d")]), every) == {}
-    assert check(block_of([("a", "b")]), every) == {0: "the same pair stood before"}
+    assert check(block_of([("a", "b")]), every) == {0: "the same pair was seen before"}
 
 
 def test_a_pair_that_was_dropped_before_does_not_count_as_seen() -> None:
@@ -341,6 +341,6 @@ def test_overlap_compares_with_the_held_out_sentences() -> None:
     rows = [("The dog.", "Der Hund."), ("the DOG", "Ein Hund"), ("A cat.", "Eine Katze.")]
     part = held.add("valid", [Record(source, target, place) for source, target in rows])
     pairs = [("the dog!", "der Hund"), ("A cow.", "Eine Kuh."), ("Der Hund.", "The dog.")]
-    assert hits("overlap", pairs, held=held) == {0: "its source also stands in valid"}
+    assert hits("overlap", pairs, held=held) == {0: "its source is also in valid"}
     assert (part.pairs, part.sources_in_train, part.pairs_in_train) == (3, 2, 1)
     assert hits("overlap", pairs) == {}

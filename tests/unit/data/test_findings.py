@@ -77,7 +77,7 @@ def test_a_pair_that_two_filters_would_drop_is_dropped_once() -> None:
     assert list(findings.hits) == ["too-long"]
 
 
-def test_a_filter_that_nobody_knows_is_told_before_anything_is_read() -> None:
+def test_an_unknown_filter_is_reported_before_anything_is_read() -> None:
     with pytest.raises(SettingsError, match="Did you mean control"):
         screen(rows(), filters=["controll"], findings=Findings())
 

@@ -62,7 +62,7 @@ def test_entries_need_no_blank_line_between_them(read: Read) -> None:
     assert problems(records)[-1] == "obsolete"
 
 
-def test_plurals_are_two_units_and_further_forms_are_told(read: Read) -> None:
+def test_plurals_are_two_units_and_further_forms_are_reported(read: Read) -> None:
     records = read(
         'msgid "one file"\nmsgid_plural "%d files"\nmsgstr[0] "jeden"\nmsgstr[1] "dva"\nmsgstr[2] "pět"\n\n'
         'msgid "a day"\nmsgid_plural "%d days"\nmsgstr[0] "%d nichi"\n'
@@ -104,7 +104,7 @@ def test_a_fuzzy_mark_is_for_one_entry(read: Read) -> None:
         ("<<<<<<< HEAD\n", 4, "not a line of a .po file: '<<<<<<< HEAD'"),
     ],
 )
-def test_a_broken_entry_is_told_with_its_line_and_the_next_is_read(
+def test_a_broken_entry_is_reported_with_its_line_and_the_next_is_read(
     read: Read, entry: str, line: int | None, told: str
 ) -> None:
     before, after = 'msgid "ä"\nmsgstr "b"\n\n', '\nmsgid "y"\nmsgstr "z"\n'

@@ -111,13 +111,13 @@ BROKEN = {
     "float.npy": (np.full((3, 5), 1.5), "from 0.0 to 1.0"),
     "nan.npy": (np.full((3, 5), np.nan), "from 0.0 to 1.0"),
     "words.npy": (np.array([["a", "b"]]), "an array of <U1"),
-    "cut.npy": (NPY + b"v\x00{'descr'", "not an array that can be read"),
+    "cut.npy": (NPY + b"v\x00{'descr'", "not a readable array"),
     "labels.idx": (idx(np.zeros(4, np.uint8)), "labels, not images"),
-    "short.idx": (idx(np.zeros((4, 3, 5), np.uint8))[:-1], "59 pixels, but it says it has 60"),
+    "short.idx": (idx(np.zeros((4, 3, 5), np.uint8))[:-1], "59 pixels, but its header says 60"),
     "head.idx": (b"\x00\x00\x08\x03\x00", "IDX file"),
     "none.idx": (idx(np.zeros((0, 3, 5), np.uint8)), "0 pixels"),
-    "short.pgm": (pnm(5, GREY)[:-1], "14 good pixels of 15"),
-    "over.pgm": (b"P2 1 1 9 10", "0 good pixels|good pixels"),
+    "short.pgm": (pnm(5, GREY)[:-1], "14 valid pixels of 15"),
+    "over.pgm": (b"P2 1 1 9 10", "0 valid pixels|valid pixels"),
     "head.pgm": (b"P5 3\n", "do not follow"),
     "zero.pgm": (b"P5 3 0 255\n", "do not follow"),
     "empty": (b"", "Pillow|not an image"),
@@ -126,7 +126,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_no_image_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_image_is_reported_in_one_line(name: str, tmp_path: Path) -> None:
     content, message = BROKEN[name]
     if isinstance(content, bytes):
         (tmp_path / name).write_bytes(content)
@@ -140,7 +140,12 @@ def test_what_is_no_image_is_told_in_one_line(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("gone.npy", "no such file"), (".", "is a folder"), ("one.npy:1", "has 1 images"), ("one.npy:3-1", "backwards")],
+    [
+        ("gone.npy", "no such file"),
+        (".", "is a folder"),
+        ("one.npy:1", "has 1 images"),
+        ("one.npy:3-1", "in reverse order"),
+    ],
 )
 def test_names_that_lead_nowhere(name: str, message: str, tmp_path: Path) -> None:
     np.save(tmp_path / "one.npy", GREY)
@@ -221,7 +226,7 @@ def test_the_middle_is_kept_and_black_fills_up() -> None:
     assert middle(image, (3, 8)).sum() == image.sum()
 
 
-def test_what_the_folder_tells() -> None:
+def test_preparation_from_the_folder() -> None:
     told = {"shortest": 7, "crop_height": 5, "crop_width": 3, "resample": "bicubic", "rescale": 0.5, "mean": [0.5]}
     prepare = Preparation.of(told, size=(9, 9), channels=1)
     assert prepare == Preparation(1, None, 7, "bicubic", (5, 3), 0.5, (0.5,), (1.0,))
@@ -231,7 +236,7 @@ def test_what_the_folder_tells() -> None:
 
 
 def test_numbers_of_other_channels_are_refused() -> None:
-    with pytest.raises(DataError, match="of 3 channels; this model reads 1"):
+    with pytest.raises(DataError, match="for 3 channels; this model reads 1"):
         Preparation(1, mean=(0.1, 0.2, 0.3))(GREY)
 
 

@@ -92,7 +92,7 @@ def test_a_file_whose_name_looks_like_a_glob_is_that_file() -> None:
         (["nix.tsv"], r"nix\.tsv: no such file"),
         (["a.en"], r"a\.en has no partner among the files given.*must be named \.tsv"),
         (["a.en", "a.de", "b.en"], r"b\.en has no partner"),
-        (["a.en", "a.de", "a.fr"], r"a\.en, a\.de, a\.fr: 3 files that belong together; a pair is two"),
+        (["a.en", "a.de", "a.fr"], r"a\.en, a\.de, a\.fr: 3 files that belong together; a pair has two"),
         (["t.tsv", "t.tsv"], r"t\.tsv is given twice"),
         (["t.tsv", "link.tsv"], r"link\.tsv is the same file as t\.tsv"),
         (["a.en", "hard.de"], r"hard\.de is the same file as a\.en"),
@@ -100,7 +100,7 @@ def test_a_file_whose_name_looks_like_a_glob_is_that_file() -> None:
         (["a.en/b"], r"a\.en/b: not a usable file name: not a directory"),
     ],
 )
-def test_what_cannot_be_gathered_is_told(names: list[str], told: str) -> None:
+def test_files_that_cannot_be_gathered_are_reported(names: list[str], told: str) -> None:
     make("a.en", "a.de", "a.fr", "b.en", "t.tsv", "folder/x")
     Path("link.tsv").symlink_to("t.tsv")
     os.link("a.en", "hard.de")
@@ -147,7 +147,7 @@ def test_all_inputs_come_in_one_stream() -> None:
 
 def test_only_if_no_input_has_a_unit_it_is_an_error() -> None:
     make("a.tsv", "b.tsv", content="")
-    with pytest.raises(DataError, match=r"a\.tsv, b\.tsv: no sentence in it"):
+    with pytest.raises(DataError, match=r"a\.tsv, b\.tsv: no sentences found"):
         list(read_pairs(gather(["a.tsv", "b.tsv"])))
 
 

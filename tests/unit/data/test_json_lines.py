@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from glassformer.data.readers.fields import read_fields
 from glassformer.data.readers.json_lines import read_json_lines
 from glassformer.data.readers.records import Record
+from glassformer.data.readers.roles import Roles
 from glassformer.errors import DataError
 
 Read = Callable[..., list[Record]]
@@ -68,7 +71,7 @@ def test_the_choice_decides(read: Read, line: str, options: dict[str, tuple[str,
     [
         ('{"q": "one", "a": "eins"}', {}, "no two texts found in an object of 'q', 'a'"),
         ('{"q": "one", "a": "eins"}', {"columns": ("q", "z")}, "no 'z' in an object of 'q', 'a'"),
-        ('{"en": "one", "de": "eins", "fr": "un"}', {}, r"3 languages \(en, de, fr\); a pair is two"),
+        ('{"en": "one", "de": "eins", "fr": "un"}', {}, r"3 languages \(en, de, fr\); a pair has two"),
         ('{"translation": {"en": "one"}}', {}, r"1 languages \(en\)"),
         ('{"source": "a", "target": "b", "en": "c", "de": "d"}', {}, "not clear where the two texts are"),
         ("{}", {}, "no two texts found in an empty object"),
@@ -98,7 +101,9 @@ GOOD = SHAPES[0]
         ('{"source": "a", "target": "\\udc00"}', "encoding", "half a character (got U+DC00)"),
     ],
 )
-def test_a_line_that_is_no_pair_is_told_and_the_next_is_read(read: Read, line: str, kind: str, told: str) -> None:
+def test_a_line_that_is_not_a_pair_is_reported_and_the_next_is_read(
+    read: Read, line: str, kind: str, told: str
+) -> None:
     first, bad, last = read(GOOD, line, GOOD)
     assert first.problem is None
     assert last.problem is None
@@ -122,3 +127,17 @@ def test_languages_that_are_not_there_are_refused(read: Read) -> None:
 def test_columns_of_arrays_are_numbers(read: Read) -> None:
     with pytest.raises(DataError, match="must be two numbers"):
         read('["one", "eins"]', columns=("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("roles", "shape"),
+    [
+        (Roles(None, has_label=True), '{"text": ..., "label": ...}'),
+        (Roles(("a", "b", "c"), has_label=True), '{"a": ..., "b": ..., "c": ...}'),
+        (Roles(None, has_label=False), '{"text": ...}'),
+    ],
+)
+def test_the_advice_fits_the_task(tmp_path: Path, roles: Roles, shape: str) -> None:
+    (tmp_path / "a.jsonl").write_text("no\nJSON\n")
+    with pytest.raises(DataError, match=re.escape(f"Write one per line: {shape};")):
+        list(read_fields(tmp_path / "a.jsonl", "jsonl", roles))

@@ -60,7 +60,7 @@ def test_clean_lines_have_nothing_odd() -> None:
         (b"a\x0cb\x0bc", "separator", 1),
     ],
 )
-def test_what_is_odd_is_told_with_its_line_and_byte(line: bytes, kind: str, at: int) -> None:
+def test_oddities_are_reported_with_line_and_byte(line: bytes, kind: str, at: int) -> None:
     before = "Gut: ä\n".encode()
     _, (_, start, (odd,)), (last, _, clean) = read(before + line + b"\nlast")
     assert (odd.kind, odd.place.number, odd.place.byte) == (kind, 2, start + at)

@@ -90,15 +90,15 @@ ROWS = text_of(2000)
 TABLE: list[tuple[str, Builder, str | list[str | None]]] = [
     # what is no file
     ("folder.tsv", Path.mkdir, "is a folder; give its files"),
-    ("fifo.tsv", fifo, "is a pipe; a file is needed because it is read more than once"),
+    ("fifo.tsv", fifo, "is a pipe; a regular file is needed because it is read more than once"),
     ("socket.tsv", unix_socket, "is a socket"),
     ("missing.tsv", lambda _: None, "no such file"),
     ("loop.tsv", loop, "not a usable file name"),
     ("x" * 300 + ".tsv", lambda _: None, "too long"),
     ("nul\0.tsv", lambda _: None, "NUL"),
     # nothing in it
-    ("empty.tsv", content(b""), "no sentence in it"),
-    ("bom.tsv", content(b"\xef\xbb\xbf"), "no sentence in it"),
+    ("empty.tsv", content(b""), "no sentences found"),
+    ("bom.tsv", content(b"\xef\xbb\xbf"), "no sentences found"),
     ("newlines.tsv", content(b"\n\n\n"), ["blank"] * 3),
     ("spaces.tsv", content(b" \t \n\t\n"), ["blank"] * 2),
     # not UTF-8
@@ -143,8 +143,8 @@ TABLE: list[tuple[str, Builder, str | list[str | None]]] = [
         "damaged after",
     ),
     ("damaged.tsv.zst", content(zstd(ROWS)[:5000] + bytes(50) + zstd(ROWS)[5050:]), "damaged after"),
-    ("garbage.tsv.gz", content(gzip.compress(GOOD) + b"garbage"), "stands something else"),
-    ("garbage.tsv.bz2", content(bz2.compress(GOOD) + b"garbage"), "stands something else"),
+    ("garbage.tsv.gz", content(gzip.compress(GOOD) + b"garbage"), "other data follows the end of the gzip data"),
+    ("garbage.tsv.bz2", content(bz2.compress(GOOD) + b"garbage"), "other data follows the end of the bzip2 data"),
     ("padded.tsv.gz", content(gzip.compress(GOOD) + bytes(512)), [None]),
     ("members.tsv.gz", content(gzip.compress(GOOD) * 3), [None] * 3),
     ("frames.tsv.zst", content(zstd(GOOD) * 3), [None] * 3),
@@ -156,7 +156,7 @@ TABLE: list[tuple[str, Builder, str | list[str | None]]] = [
     ("plain.tsv.zst", content(GOOD), "named .zst, but it is not packed"),
     ("other.tsv.gz", content(lzma.compress(GOOD)), "named .gz, but it is packed by xz"),
     ("empty.tsv.xz", content(b""), "named .xz, but it is empty"),
-    ("twice.tsv.gz", content(gzip.compress(gzip.compress(GOOD))), "packed twice"),
+    ("twice.tsv.gz", content(gzip.compress(gzip.compress(GOOD))), "compressed twice"),
     ("zip.tsv", content(b"PK\x03\x04" + bytes(100)), "zip archive"),
     ("seven.tsv", content(b"7z\xbc\xaf\x27\x1c" + bytes(100)), "7z archive"),
     ("rar.tsv", content(b"Rar!\x1a\x07\0" + bytes(100)), "rar archive"),
@@ -203,7 +203,7 @@ TABLE: list[tuple[str, Builder, str | list[str | None]]] = [
     ("octal-nul.po", content(PO + b'msgid "a\\000b"\nmsgstr "x"\n'), [None, "nul"]),
     ("prose.po", content(b"This is\nno .po file.\n\nNot at all.\n"), ["syntax", "syntax"]),
     # TMX
-    ("cut.tmx", content(tmx(UNIT * 3, after="<tu><tuv")), "cut off after 3 whole units, at line 1, byte"),
+    ("cut.tmx", content(tmx(UNIT * 3, after="<tu><tuv")), "cut off after 3 complete units, at line 1, byte"),
     ("bomb.tmx", content(tmx(unit(en="&c;", de="x"), before=BOMB)), "declares an entity ('a')"),
     (
         "external.tmx",
@@ -219,20 +219,20 @@ TABLE: list[tuple[str, Builder, str | list[str | None]]] = [
         ["syntax", None],
     ),
     ("page.tmx", content(b"<html><body>Not found</body></html>"), "its root is <html>, not <tmx>"),
-    ("prose.tmx", content(b"This is no TMX.\n"), "not well-formed (syntax error) after 0 whole units"),
-    ("no-unit.tmx", content(tmx("")), "no sentence in it"),
+    ("prose.tmx", content(b"This is no TMX.\n"), "not well-formed (syntax error) after 0 complete units"),
+    ("no-unit.tmx", content(tmx("")), "no sentences found"),
     ("no-language.tmx", content(tmx("<tu><tuv><seg>a</seg></tuv></tu>")), "found: none"),
-    ("one-language.tmx", content(tmx(unit(en="a") * 3)), "1 languages, a pair is two; found: en"),
-    ("three.tmx", content(tmx(unit(en="a", de="b", fr="c"))), "3 languages, a pair is two; found: en, de, fr"),
+    ("one-language.tmx", content(tmx(unit(en="a") * 3)), "1 languages, a pair has two; found: en"),
+    ("three.tmx", content(tmx(unit(en="a", de="b", fr="c"))), "3 languages, a pair has two; found: en, de, fr"),
     ("lacking.tmx", content(tmx(UNIT + unit(en="a") + unit(de="b"))), [None, "language", "language"]),
-    ("deep.tmx", content(b"<tmx>" + b"<tu>" * 100_000), "over 200 elements inside one another"),
+    ("deep.tmx", content(b"<tmx>" + b"<tu>" * 100_000), "over 200 nested elements"),
     ("comment.tmx", content(b"<tmx><!--" + b"x" * (6 << 20)), "a tag or comment of over 4 MB"),
     ("huge-unit.tmx", content(tmx(unit(en="x" * 3_000_000, de="y") + UNIT)), ["too big", None]),
     ("bad-bytes.tmx", content(tmx(UNIT).replace(b"Hallo", b"H\xfcllo")), "not well-formed (invalid token)"),
     ("encoding.tmx", content(tmx(UNIT, before='<?xml version="1.0" encoding="nonsense"?>')), "encoding cannot be read"),
     ("gbk.tmx", content(tmx(UNIT, before='<?xml version="1.0" encoding="gbk"?>')), "encoding cannot be read"),
     ("not-utf16.tmx", content(tmx(UNIT, before='<?xml version="1.0" encoding="utf-16"?>')), "not well-formed"),
-    ("junk.tmx", content(tmx(UNIT) + b"<more/>"), "junk after document element) after 1 whole units"),
+    ("junk.tmx", content(tmx(UNIT) + b"<more/>"), "junk after document element) after 1 complete units"),
 ]
 
 
@@ -248,7 +248,7 @@ def raw(path: Path) -> bytes | None:
 
 
 @pytest.mark.parametrize(("name", "build", "expected"), TABLE, ids=[name.strip("x\0")[:30] for name, _, _ in TABLE])
-def test_a_malformed_input_is_told_and_left_as_it_is(
+def test_a_malformed_input_is_reported_and_left_unchanged(
     tmp_path: Path, name: str, build: Builder, expected: str | list[str | None]
 ) -> None:
     path = tmp_path / name
@@ -269,7 +269,7 @@ def test_a_malformed_input_is_told_and_left_as_it_is(
 
 @pytest.mark.parametrize("verb", ["doctor", "clean", "train"])
 @pytest.mark.parametrize(("name", "build", "expected"), TABLE, ids=[name.strip("x\0")[:30] for name, _, _ in TABLE])
-def test_the_command_line_tells_it_too(
+def test_the_command_line_reports_it_too(
     tmp_path: Path, name: str, build: Builder, expected: str | list[str | None], verb: str, command: Callable[..., Any]
 ) -> None:
     path = tmp_path / name
@@ -290,7 +290,7 @@ def test_the_command_line_tells_it_too(
     assert raw(path) == before
 
 
-def test_the_size_of_a_line_that_is_too_big_is_told(tmp_path: Path) -> None:
+def test_the_size_of_a_line_that_is_too_big_is_reported(tmp_path: Path) -> None:
     huge_line(tmp_path / "huge.tsv")
     problem = [record.problem for record in read(tmp_path / "huge.tsv")][1]
     assert problem is not None
@@ -298,7 +298,7 @@ def test_the_size_of_a_line_that_is_too_big_is_told(tmp_path: Path) -> None:
     assert (problem.place.number, problem.place.byte) == (2, len(GOOD))
 
 
-def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x.tsv").write_bytes(GOOD)
 
     def refuse(*_: object, **__: object) -> None:
@@ -309,7 +309,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest
         list(read(tmp_path / "x.tsv"))
 
 
-def test_a_disk_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x.tsv").write_bytes(GOOD)
 
     def fail(*_: object, **__: object) -> None:

@@ -107,10 +107,10 @@ def test_every_card_says_what_one_must_know() -> None:
         assert card.train_command == f"glassformer train --corpus {name} --out runs/{name}"
 
 
-def test_a_wrong_name_is_told_with_the_right_ones() -> None:
-    with pytest.raises(DataError, match=r"no corpus 'Statkan'. There are: phrasebook, statcan. Did you mean statcan\?"):
+def test_a_wrong_name_is_reported_with_the_right_ones() -> None:
+    with pytest.raises(DataError, match=r"no corpus 'Statkan'. Available: phrasebook, statcan. Did you mean statcan\?"):
         corpus_pairs("Statkan")
-    with pytest.raises(DataError, match=r"no corpus 'wmt14'\. There are: phrasebook, statcan\.$"):
+    with pytest.raises(DataError, match=r"no corpus 'wmt14'\. Available: phrasebook, statcan\.$"):
         corpus_card("wmt14")
 
 
@@ -129,7 +129,7 @@ def test_the_phrasebook_is_always_here_with_all_its_references(monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("absent")
-def test_a_package_that_is_not_installed_is_told_with_the_command() -> None:
+def test_a_package_that_is_not_installed_is_reported_with_the_command() -> None:
     assert not CORPORA["statcan"].is_here()
     with pytest.raises(DataError) as told:
         corpus_pairs("statcan")
@@ -173,7 +173,7 @@ def test_what_is_left_out_is_counted(install: Install) -> None:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"footnotes": '{"10100001": [{"footnotesEn": "Sou'}, "footnotes.json is not whole JSON"),
+        ({"footnotes": '{"10100001": [{"footnotesEn": "Sou'}, "footnotes.json is not complete JSON"),
         (
             {"basic_info": {"1": {"title": "x"}}},
             "not laid out as in version 0.2.0 of the package (KeyError: 'title_en')",
@@ -183,7 +183,7 @@ def test_what_is_left_out_is_counted(install: Install) -> None:
         ({"code_sets_map": {"en": CODES["en"], "fr": {"survey": {"code_to_title": {}}}}}, "(KeyError: '7')"),
     ],
 )
-def test_a_damaged_package_is_told_with_its_file(install: Install, files: dict[str, Any], told: str) -> None:
+def test_a_damaged_package_is_reported_with_its_file(install: Install, files: dict[str, Any], told: str) -> None:
     place = install(**files)
     with pytest.raises(DataError) as error:
         corpus_pairs("statcan")
@@ -193,9 +193,11 @@ def test_a_damaged_package_is_told_with_its_file(install: Install, files: dict[s
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_missing_is_told(install: Install) -> None:
+def test_a_missing_file_is_reported(install: Install) -> None:
     (install() / "footnotes.json").unlink()
-    with pytest.raises(DataError, match=r"footnotes.json cannot be read: No such file or directory\. Get the package"):
+    with pytest.raises(
+        DataError, match=r"footnotes.json cannot be read: No such file or directory\. Install the package"
+    ):
         corpus_pairs("statcan")
 
 
@@ -217,7 +219,7 @@ def test_the_parts_are_of_the_promised_size_and_share_nothing() -> None:
     assert sum(map(len, seen)) == len(set.union(*seen))
 
 
-def test_a_sentence_keeps_its_part_whatever_stands_around_it() -> None:
+def test_a_sentence_keeps_its_part_whatever_is_around_it() -> None:
     units = many(3000)
     whole, alone = parts(split(units)), parts(split(units[::-7]))
     for name, part in alone.items():

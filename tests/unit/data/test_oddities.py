@@ -35,7 +35,7 @@ def odd(text: str) -> dict[str, str]:
         ("double-space", "two  spaces"),
     ],
 )
-def test_an_oddity_is_found_and_told_with_its_side(kind: str, text: str) -> None:
+def test_an_oddity_is_found_and_reported_with_its_side(kind: str, text: str) -> None:
     assert list(odd(text)) == [kind]
     assert odd(text)[kind].startswith("source: ")
 

@@ -94,7 +94,7 @@ def test_stdin_may_be_packed(monkeypatch: pytest.MonkeyPatch, suffix: str) -> No
     assert not stdin.closed
 
 
-def test_a_closed_stdin_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_stdin_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(DataError, match="stdin is closed"):
         list(blocks_of(STDIN))

@@ -70,7 +70,7 @@ def test_many_translations_of_one_line_are_no_evidence_of_a_slip(book: Sides) ->
 
 
 @pytest.mark.parametrize("moved", [1, 2, 3])
-def test_a_line_that_stands_a_little_too_early_is_no_slip(book: Sides, moved: int) -> None:
+def test_a_line_that_comes_a_little_too_early_is_not_a_slip(book: Sides, moved: int) -> None:
     target = list(book[1])
     for at in range(10, 4_000, 50):
         target.insert(at, target.pop(at + moved))
@@ -108,7 +108,7 @@ def test_lines_missing_in_the_source(book: Sides, first: int, count: int) -> Non
 
 
 @pytest.mark.parametrize("first", [3, 700, 2_803, 3_980])
-def test_lengths_alone_tell_to_a_few_lines(foreign: Sides, first: int) -> None:
+def test_lengths_alone_locate_a_slip_to_a_few_lines(foreign: Sides, first: int) -> None:
     (slip,) = find_slips(foreign[0], cut(foreign[1], first, 1))
     assert abs(slip.source_line - first) <= 10
     assert slip.earliest <= first <= slip.latest

@@ -61,7 +61,7 @@ def test_rows_with_further_columns_are_all_counted(tsv: Read, csv: Read) -> None
         assert not any(record.notes for record in read(rows, columns=("1", "2")))
 
 
-def test_a_row_of_a_tsv_tells_what_is_wrong_and_where(tsv: Read) -> None:
+def test_a_bad_row_of_a_tsv_is_reported_with_its_place(tsv: Read) -> None:
     records = tsv("one\teins\nalone\n\t\n\n\tzwei\nthr\x0bee\tdrei\u2028\tx\x0cy\n")
     assert problems(records) == [None, "columns", "blank", "blank", "blank", None]
     assert str(records[1].problem) == "x.tsv, line 2, byte 9: got 1 column, need 2: 'alone'"
@@ -72,7 +72,7 @@ def test_a_row_of_a_tsv_tells_what_is_wrong_and_where(tsv: Read) -> None:
     ]
 
 
-def test_the_byte_of_a_blank_target_is_where_it_should_stand(tsv: Read) -> None:
+def test_the_byte_of_a_blank_target_is_where_it_should_be(tsv: Read) -> None:
     records = tsv("ä\tb\nüß\t \n")
     assert str(records[1].problem) == "x.tsv, line 2, byte 10: the target is blank"
 
@@ -175,7 +175,7 @@ def test_a_row_that_only_ends_with_the_file_may_not_grow_without_end(csv: Read) 
 
 
 @pytest.mark.parametrize("size", [900_000, 2_000_000])
-def test_a_quote_before_a_very_long_line_is_told_as_open(csv: Read, size: int) -> None:
+def test_a_quote_before_a_very_long_line_is_reported_as_open(csv: Read, size: int) -> None:
     with pytest.raises(DataError, match=r"row 2 \(line 2, byte 4\): a quote opens"):
         csv(f'a,b\n"{"x" * 100_000},y\n{"z" * size},b\nc,d\n')
 

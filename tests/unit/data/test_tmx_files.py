@@ -48,7 +48,7 @@ def problems(records: list[Record]) -> list[str | None]:
 ONE = unit(("de", "eins"), ("en", "one"))
 
 
-def test_the_header_tells_the_source_language(read: Read) -> None:
+def test_the_header_gives_the_source_language(read: Read) -> None:
     assert pairs(read(document(ONE))) == [("one", "eins")]
     assert pairs(read(document(ONE, srclang="de-DE"))) == [("eins", "one")]
     assert pairs(read(document(ONE, srclang="*all*"))) == [("eins", "one")]
@@ -72,12 +72,12 @@ def test_the_exact_language_wins_and_further_variants_are_noted(read: Read) -> N
     first, second = read(content, languages=("en", "de"))
     assert (first.source, first.target) == ("b", "d")
     assert [str(note) for note in first.notes] == [
-        f"x.tmx, unit 1, byte {content.index('<tu ')}: 3 variants for en: the first is taken"
+        f"x.tmx, unit 1, byte {content.index('<tu ')}: 3 variants for en: the first is used"
     ]
     assert second.notes == ()
 
 
-def test_a_unit_without_one_of_the_languages_is_told(read: Read) -> None:
+def test_a_unit_without_one_of_the_languages_is_reported(read: Read) -> None:
     records = read(document(ONE, unit(("en", "two")), unit(("fr", "trois")), "<tu/>"), languages=("en", "de"))
     assert problems(records) == [None, "language", "language", "language"]
     assert records[1].problem is not None
@@ -145,7 +145,7 @@ def test_what_came_before_the_cut_is_read(tmp_path: Path, monkeypatch: pytest.Mo
     records = tmx.read_tmx(Path("x.tmx"))
     got = [next(records) for _ in range(300)]
     assert len(pairs(got)) == 300
-    with pytest.raises(DataError, match=r"x\.tmx: cut off after 300 whole units, at line 305, byte \d+,\d+\."):
+    with pytest.raises(DataError, match=r"x\.tmx: cut off after 300 complete units, at line 305, byte \d+,\d+\."):
         next(records)
 
 

@@ -87,7 +87,7 @@ def test_pools_hold_no_more_than_their_shards(tmp_path: Path, tokenizer: Tokeniz
     assert len(sizes) == 4
 
 
-def test_the_stream_over_a_cache_goes_on_where_it_stood(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_the_stream_over_a_cache_resumes_where_it_was(tmp_path: Path, tokenizer: Tokenizer) -> None:
     cache = built(tmp_path, tokenizer)
     per_epoch = count_batches(cache, tokens=80, seed=1)
     whole = [batch.source.tolist() for _, batch in islice(stream(cache, tokens=80, seed=1), 3 * per_epoch)]
@@ -112,7 +112,7 @@ def test_a_finished_cache_is_not_built_again(tmp_path: Path, tokenizer: Tokenize
     assert len(TokenCache(tmp_path, pool_of)) == 53
 
 
-def test_a_build_that_was_cut_off_goes_on_with_its_whole_shards(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_an_interrupted_build_resumes_with_its_complete_shards(tmp_path: Path, tokenizer: Tokenizer) -> None:
     whole = texts_of(built(tmp_path / "whole", tokenizer), tokenizer)
 
     def cut_off() -> object:

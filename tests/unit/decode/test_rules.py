@@ -189,7 +189,7 @@ def test_lots_fall_as_often_as_they_should(given: dict[str, Any]) -> None:
     assert ((counts - expected)[kept] ** 2 / expected[kept]).sum() < 45
 
 
-def test_a_sentence_is_sampled_alike_whatever_stands_around_it() -> None:
+def test_a_sentence_is_sampled_alike_whatever_is_around_it() -> None:
     together = drawn(6, limit=9, seed=5, width=3)
     for number in range(6):
         alone = drawn(1, limit=9, seed=5, width=3, numbers=[number])[0]

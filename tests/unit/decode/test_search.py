@@ -251,7 +251,7 @@ def test_a_refilled_beam_as_wide_as_all_outputs_is_exhaustive_and_never_worse_th
     assert [[one.ids for one in found] for found in refilled] == [[one.ids for one in found] for found in wide]
 
 
-def test_a_refilled_beam_goes_on_with_as_many_after_one_has_ended() -> None:
+def test_a_refilled_beam_stays_full_after_one_has_ended() -> None:
     seen = []
 
     class Count:

@@ -64,7 +64,7 @@ def test_every_term_is_said(width: int) -> None:
             assert all(any(says(h.ids, form.tokens) for form in one.forms) for one in terms)
 
 
-def test_terms_are_said_even_where_there_is_room_for_nothing_else() -> None:
+def test_terms_are_in_the_output_even_if_nothing_else_fits() -> None:
     terms = [term((4, 5, 6)), term((7, 8), (9,))]
     for limit in (4, 5, 6, 9):
         for hypotheses in run([terms] * 12, width=3, limit=limit):
@@ -126,7 +126,7 @@ def test_a_longer_form_may_go_on_from_a_shorter_one() -> None:
     assert not after & {9, 10}
 
 
-def test_a_sentence_is_searched_alike_whatever_stands_around_it() -> None:
+def test_a_sentence_is_searched_alike_whatever_is_around_it() -> None:
     asked = random_terms(3, 12)
     widths = np.array([5 + len(own) for own in asked])
     vocabulary = Vocabulary(EOS, np.zeros(V, dtype=bool), np.zeros(V, dtype=bool))

@@ -54,5 +54,5 @@ def test_how_it_was_decoded_is_kept() -> None:
 
 
 def test_unequal_numbers_are_refused() -> None:
-    with pytest.raises(DataError, match="equally many"):
+    with pytest.raises(DataError, match="the same number of each"):
         score_with_interval(ACCURACY, ["a"], EXAMPLES)

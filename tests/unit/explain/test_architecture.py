@@ -129,7 +129,7 @@ def test_the_tree_in_lines() -> None:
     assert all("│" not in line for line in architecture_view(found, depth=1))
 
 
-def test_settings_of_experts_are_told_only_where_there_are_experts() -> None:
+def test_settings_of_experts_are_shown_only_if_there_are_experts() -> None:
     plain, mixed = (show("llama:tiny", assignments=[f"experts={n}"]) for n in (0, 4))
     assert "experts" not in next(architecture_view(plain))
     assert "experts 4, experts_per_token 2" in next(architecture_view(mixed))
@@ -155,12 +155,12 @@ def test_numbers_in_short() -> None:
         ("", "no named size"),
     ],
 )
-def test_what_is_not_there_is_told(name: str, reason: str) -> None:
+def test_a_missing_part_is_reported(name: str, reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         show(name or "nowhere/at/all")
 
 
-def test_a_change_that_does_not_fit_is_told() -> None:
+def test_a_change_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(SettingsError, match=r"gpt:small: d = 7 is not a multiple|gpt:small: recipe: d = 7"):
         show("gpt:small", assignments=["d=7"])
     with pytest.raises(SettingsError, match="unknown setting width"):

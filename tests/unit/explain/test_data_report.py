@@ -89,7 +89,7 @@ def test_every_unit_of_a_training_is_accounted_for() -> None:
         ("pairs used", 67),
         ("held out", 13),
         ("too many tokens", 4),
-        ("pairs learnt from", 50),
+        ("pairs learned from", 50),
     ]
     assert data.tokens is not None
     assert (data.tokens.allowed, data.tokens.left_out, data.tokens.of) == (200, 4, 54)
@@ -97,7 +97,7 @@ def test_every_unit_of_a_training_is_accounted_for() -> None:
 
 def test_a_training_that_used_all_says_nothing_of_leaving_out() -> None:
     data = shown_data(examined(SOME), Learning(pairs=67, left_out=0, most=200))
-    assert [row.name for row in data.units] == ["units read", "pairs used", "pairs learnt from"]
+    assert [row.name for row in data.units] == ["units read", "pairs used", "pairs learned from"]
 
 
 def test_where_only_the_first_pairs_were_examined_shares_are_of_those() -> None:
@@ -114,7 +114,7 @@ def test_where_only_the_first_pairs_were_examined_shares_are_of_those() -> None:
     assert {one.kind: one.of for one in data.findings} == {"control": 2048, "blank": 3001}
 
 
-def test_a_filter_that_hits_only_after_the_examined_pairs_is_told_as_a_drop_alone() -> None:
+def test_a_filter_that_hits_only_after_the_examined_pairs_is_reported_as_a_drop_alone() -> None:
     pairs = [(f"The dog {i} sleeps.", f"Der Hund {i} schläft.") for i in range(3000)]
     findings = examined([*pairs, ("A\x07 cat.", "Eine Katze.")], filters=["control"], examine=100)
     data = shown_data(findings, Learning(3000, 0, 200, ("control",)))
@@ -260,7 +260,7 @@ def test_filters_tell_what_they_would_drop_and_which_would_drop_nothing() -> Non
     assert "duplicate" not in data.silent
 
 
-def test_held_out_parts_tell_how_much_of_them_stands_here() -> None:
+def test_held_out_parts_show_how_much_of_them_is_in_the_data() -> None:
     held = Held()
     place = Place("valid.en", 1, 0)
     held.add(

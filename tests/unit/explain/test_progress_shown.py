@@ -9,7 +9,7 @@ from glassformer.explain.report import Report
 QUESTIONS = [("a dog", ("ein Hund",)), ("a cat", ("eine Katze", "die Katze"))]
 
 
-def test_what_stays_the_same_stands_once() -> None:
+def test_equal_versions_are_merged() -> None:
     readings = [(10, "x"), (20, "x"), (30, "y"), (40, "x")]
     assert versions(readings) == [Version(10, 20, "x"), Version(30, 30, "y"), Version(40, 40, "x")]
 

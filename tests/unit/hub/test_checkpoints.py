@@ -61,7 +61,7 @@ def test_a_tensor_in_another_shard_than_the_index_says(tmp_path: Path) -> None:
 def test_a_shard_that_is_missing(tmp_path: Path) -> None:
     sharded(tmp_path)
     (tmp_path / "model-00002-of-00003.safetensors").unlink()
-    with pytest.raises(ImportingError, match=r"names 3 shards: model-00002-of-00003.safetensors is not there"):
+    with pytest.raises(ImportingError, match=r"names 3 shards: model-00002-of-00003.safetensors is missing"):
         open_checkpoint(tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_a_file_that_was_cut(tmp_path: Path, size: int) -> None:
     write_checkpoint(TENSORS.items(), tmp_path)
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(ImportingError, match=r"not a whole safetensors file.* Fetch it again"):
+    with pytest.raises(ImportingError, match=r"not a complete safetensors file.* Fetch it again"):
         open_checkpoint(tmp_path)
 
 

@@ -80,7 +80,7 @@ def test_names_of_the_first_files(tmp_path: Path) -> None:
     assert_same(read_folder(tmp_path).model, model.model)
 
 
-def test_tied_matrices_may_stand_twice_if_they_are_equal(tmp_path: Path) -> None:
+def test_tied_matrices_may_be_in_the_file_twice_if_they_are_equal(tmp_path: Path) -> None:
     model = bert(head="words", pooler=False)
     tensors = written(model, tmp_path)
     assert "cls.predictions.decoder.weight" not in tensors

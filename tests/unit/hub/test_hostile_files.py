@@ -76,8 +76,10 @@ def test_sizes_are_compared_with_the_file_before_a_model_is_made(
 ) -> None:
     folder = seed(name)
     change(folder / "config.json", **{field: value})
-    with pytest.raises(GlassformerError):
+    with pytest.raises(GlassformerError) as refused:
         read_model(folder)
+    lines = str(refused.value).splitlines()
+    assert len(set(lines)) == len(lines)
 
 
 @pytest.mark.parametrize(("field", "value"), [("n_layer", 10**7), ("vocab_size", 10**9), ("block_size", 10**9)])
@@ -158,7 +160,7 @@ def test_a_bomb_is_not_unpacked(name: str, tmp_path: Path) -> None:
     packer = lzma.LZMACompressor()
     zeros = bytes(1 << 20)
     (tmp_path / name).write_bytes(b"".join([*(packer.compress(zeros) for _ in range(80)), packer.flush()]))
-    with pytest.raises(ImportingError, match="unpack to more than"):
+    with pytest.raises(ImportingError, match=r"unpack to more than .*texts and weights do not compress"):
         read_model(tmp_path / name)
 
 

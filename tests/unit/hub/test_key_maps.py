@@ -54,7 +54,7 @@ def test_what_becomes_of_each_kind_of_line() -> None:
     assert ours["bias"].shape == (7,)
 
 
-def test_a_map_tells_their_shapes_without_numbers() -> None:
+def test_a_map_gives_their_shapes_without_numbers() -> None:
     theirs = their_tensors("")
     meta = {name: tensor.to("meta") for name, tensor in to_ours(LINES, theirs, COUNTS)}
     shapes = {name: tensor.shape for name, tensor in to_theirs(LINES, meta, COUNTS)}

@@ -83,7 +83,7 @@ def test_a_listener_changes_nothing_but_the_kernel(make: object) -> None:
 
 
 @both
-def test_a_text_that_is_too_long_is_told(make: object) -> None:
+def test_a_text_that_is_too_long_is_reported(make: object) -> None:
     with pytest.raises(ModelError, match="has 18 tokens; this model reads at most 17"):
         make().hidden(batch_of(18))  # type: ignore[operator]
 
@@ -95,7 +95,7 @@ def test_weights_of_a_head_are_tied_by_being_one(make: object) -> None:
     assert untied.head.vocabulary.weight is not untied.inputs.embedding.weight
 
 
-def test_what_is_not_there_is_told() -> None:
+def test_a_missing_part_is_reported() -> None:
     model, batch = small_bert(pooler=False), batch_of(5)
     with pytest.raises(ModelError, match="no pooler"):
         model.pool(model.hidden(batch))
@@ -160,7 +160,7 @@ def test_on_a_tape_a_sentence_has_the_same_bits_in_any_company() -> None:
 
 
 @needs_kernels
-def test_a_tape_is_written_anew_when_it_must_be() -> None:
+def test_a_tape_is_rewritten_when_necessary() -> None:
     model, batch = small_bert(), batch_of(4, 3)
     first = taped(model, batch)
     with torch.no_grad():
@@ -172,7 +172,7 @@ def test_a_tape_is_written_anew_when_it_must_be() -> None:
 
 
 @needs_kernels
-def test_a_tape_stands_aside_where_it_cannot_serve() -> None:
+def test_modules_run_where_a_tape_cannot() -> None:
     model, batch = small_bert(), batch_of(4, 3)
     assert not model.tapes.ready(model), "gradients are wanted"
     with torch.inference_mode():

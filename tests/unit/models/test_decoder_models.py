@@ -95,7 +95,7 @@ def test_step_by_step_equals_all_at_once(make: Callable[[], DecoderOnly]) -> Non
 
 @everyone
 @torch.no_grad()
-def test_a_prompt_goes_on_alone_as_it_does_among_others(make: Callable[[], DecoderOnly]) -> None:
+def test_a_prompt_continues_alone_as_it_does_among_others(make: Callable[[], DecoderOnly]) -> None:
     model, prompts, then = make(), random_rows(7, 1, 4), random_rows(9, 9, 9)
     together = step_by_step(model, prompts, then)
     for row, (prompt, said) in enumerate(zip(prompts, then, strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -20,7 +19,6 @@ from glassformer.models.registry import (
     sizes,
     spelled_out,
     values_of,
-    with_new_head,
 )
 from glassformer.models.sizes import filled
 from glassformer.models.transformer import SIZES, Transformer, TransformerConfig
@@ -45,7 +43,7 @@ def test_a_size_fills_in_what_is_not_given_and_does_not_count_as_set() -> None:
 
 
 @pytest.mark.parametrize("tree", [{"size": "huge"}, {"size": []}, {"size": None}])
-def test_an_unknown_size_is_told_as_such(tree: dict) -> None:
+def test_an_unknown_size_is_reported(tree: dict) -> None:
     with pytest.raises(SettingsError, match=r"size: input should be 'small' or 'large'"):
         validate(Shape, tree)
 
@@ -68,7 +66,7 @@ def test_a_model_is_made_again_from_its_values() -> None:
     }
 
 
-def test_wrong_values_are_told_with_their_origin() -> None:
+def test_wrong_values_are_reported_with_their_origin() -> None:
     with pytest.raises(SettingsError, match=r"config.json: unknown setting width"):
         build("transformer", {"width": 3}, origin="config.json")
 
@@ -122,48 +120,3 @@ def test_a_model_is_built_again_from_its_values_and_not_as_another_kind() -> Non
 
 
 # New heads
-
-
-HEADED = {
-    "bert": ({"N": 2, "d": 12, "h": 2, "d_ff": 7, "vocabulary": 23, "pooler": False, "head": "words"}, True),
-    "roformer": ({"N": 2, "d": 12, "h": 2, "d_ff": 7, "vocabulary": 23, "max_length": 9, "head": "words"}, True),
-    "vit": ({"size": "nano", "N": 2, "classes": 5}, False),
-}
-
-
-@pytest.mark.parametrize(("kind", "values", "pooled"), [(kind, *rest) for kind, rest in HEADED.items()], ids=HEADED)
-def test_a_new_head_on_the_same_body(kind: str, values: dict, pooled: bool) -> None:
-    """As for fine-tuning: a folder without such a head, or with one for other classes."""
-    old = build(kind, values)
-    changed = {"classes": 3} if kind == "vit" else {"classes": 3, "head": "sentence"}
-    made, new = with_new_head(old, **changed)
-    expected = ["head.linear.weight", "head.linear.bias"]
-    assert sorted(new) == sorted(expected + (["pooler.linear.weight", "pooler.linear.bias"] if pooled else []))
-    before = old.state_dict()
-    for name, weight in made.state_dict().items():
-        assert (name in new) or torch.equal(weight, before[name])
-    ids = torch.randint(0, 23, (2, 5))
-    batch = SimpleNamespace(ids=ids, lengths=torch.tensor([5, 3]), segments=None, images=torch.randn(2, 1, 28, 28))
-    logits = made(batch)
-    assert logits.shape == (2, 3)
-    logits.square().sum().backward()
-    assert made.head.linear.weight.grad.any()
-
-
-def test_a_new_head_for_as_many_classes_is_new_too() -> None:
-    values, _ = HEADED["bert"]
-    old = build("bert", {**values, "pooler": True, "head": "sentence", "classes": 4})
-    made, new = with_new_head(old, head="sentence", classes=4)
-    assert new == ["head.linear.weight", "head.linear.bias"]
-    assert not torch.equal(made.head.linear.weight, old.head.linear.weight)
-    assert torch.equal(made.pooler.linear.weight, old.pooler.linear.weight)
-
-
-def test_a_new_head_of_words_shares_the_bodys_embedding() -> None:
-    values, _ = HEADED["bert"]
-    old = build("bert", {**values, "head": "none"}).double()
-    made, new = with_new_head(old, head="words")
-    assert "head.vocabulary.weight" not in new
-    assert made.head.vocabulary.weight is made.inputs.embedding.weight
-    assert torch.equal(made.head.vocabulary.weight, old.inputs.embedding.weight)
-    assert made.head.linear.weight.dtype == torch.float64

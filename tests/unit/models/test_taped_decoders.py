@@ -138,7 +138,7 @@ def test_tapes_and_modules_may_take_turns_while_the_past_grows(model: DecoderOnl
             torch.testing.assert_close(logits, expected, rtol=1e-4, atol=5e-5)
 
 
-def test_a_thread_that_goes_on_for_another_has_the_same_weights(model: DecoderOnly) -> None:
+def test_a_thread_that_continues_for_another_has_the_same_weights(model: DecoderOnly) -> None:
     batch, ids = texts(3, 2), torch.tensor([1, 2])
 
     def step(state: DecodingState | None = None) -> Tensor:

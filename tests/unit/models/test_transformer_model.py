@@ -726,7 +726,7 @@ class Recipe(Settings):
     [
         ({"size": "huge"}, "settings: model.size: input should be 'nano', 'tiny', 'small', 'base' or 'big' "),
         ({"size": ["base"]}, "settings: model.size: input should be "),
-        ("base", "settings: model: input should be a valid dictionary"),
+        ("base", "settings: model: expected a section with settings"),
         ({"d": 10, "h": 3}, "settings: model: d = 10 is not a multiple of h = 3"),
         ({"d": 0}, "settings: model.d: "),
         ({"dropout": 1.0}, "settings: model.dropout: "),

@@ -173,7 +173,7 @@ def test_q_k_and_v_are_heard_in_their_shapes() -> None:
 
 
 @pytest.mark.parametrize("kv_heads", [1, 3])
-def test_each_projection_is_initialised_as_if_it_stood_alone(kv_heads: int) -> None:
+def test_each_projection_is_initialised_as_if_it_were_alone(kv_heads: int) -> None:
     attention = SelfAttention(101, heads=3, kv_heads=kv_heads, head_width=31)
     for part in attention.qkv.weight.split(attention.rows):
         bound = math.sqrt(6 / (part.size(0) + part.size(1)))

@@ -19,7 +19,7 @@ def test_parts_do_not_touch_each_other_and_begin_on_a_line() -> None:
     assert all(part.data_ptr() % (4 * LINE) == 0 for part in parts)
 
 
-def test_what_does_not_fit_gets_a_room_of_its_own_and_the_first_stays() -> None:
+def test_a_large_request_gets_its_own_pages_and_the_first_ones_stay() -> None:
     pages = Pages()
     first = pages.take(5).fill_(1)
     large = pages.take(CHUNK // 4 + 1)

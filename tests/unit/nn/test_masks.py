@@ -9,7 +9,7 @@ from glassformer.nn.masks import additive, causal_mask, padding_mask
 HIDDEN = float("-inf")
 
 
-def test_the_padding_mask_is_true_where_a_real_token_stands() -> None:
+def test_the_padding_mask_is_true_for_real_tokens() -> None:
     mask = padding_mask(torch.tensor([3, 1, 0]), 3)
     assert mask.shape == (3, 1, 1, 3)
     assert mask[:, 0, 0].tolist() == [[True, True, True], [True, False, False], [False, False, False]]

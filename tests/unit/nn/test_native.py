@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -185,8 +186,11 @@ def test_a_folder_that_others_can_replace_is_not_used(
     (open_to_all / above).mkdir(parents=True, mode=0o700)
     open_to_all.chmod(0o777)
     monkeypatch.setenv("XDG_CACHE_HOME", str(open_to_all / above))
+    announced: list[str] = []
+    monkeypatch.setattr(compiler, "announced", lambda message: nullcontext(announced.append(message)))
     assert make() is not None
     assert not list(open_to_all.rglob("*.so"))
+    assert ["done once" in message for message in announced] == [False]
     assert caplog.messages == [
         "The compiled decoding kernel cannot be kept, so every process compiles it: "
         f"other users can write to {open_to_all} (mode 0777)."
@@ -276,7 +280,7 @@ def test_a_lock_excludes_others(tmp_path: Path) -> None:
 def test_only_a_wait_is_announced(
     takes_long: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(compiler, "SILENT", 0.0 if takes_long else 1000.0)
+    monkeypatch.setattr(compiler, "ANNOUNCE_AFTER", 0.0 if takes_long else 1000.0)
     with compiler.announced("Compiling."):
         until = time.monotonic() + 30
         while takes_long and not caplog.messages and time.monotonic() < until:

@@ -20,7 +20,7 @@ def test_one_product_is_the_convolution(size: tuple[int, int]) -> None:
     torch.testing.assert_close(got, expected, rtol=0, atol=1e-10)
 
 
-def test_patches_stand_row_by_row() -> None:
+def test_patches_are_ordered_row_by_row() -> None:
     image = torch.arange(24).view(1, 1, 4, 6)
     got = cut_patches(image, (2, 3))
     assert got[0].tolist() == [

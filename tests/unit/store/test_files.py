@@ -42,8 +42,8 @@ def test_a_written_file_holds_the_bytes_and_leaves_nothing_beside_it(tmp_path: P
 def test_whatever_fails_in_writing_a_file_the_old_one_is_whole(tmp_path: Path, at: int) -> None:
     """Written, flushed, renamed."""
     files.write_atomically(tmp_path / "a", b"old")
-    told = r"a: cannot be written \(No space left on device\)\. .*unchanged\. Make room and run the same command again"
-    with breaking_disk(at, FULL), pytest.raises(RunError, match=told):
+    said = r"a: cannot be written \(No space left on device\)\. .*unchanged\. Free some space and run the same command"
+    with breaking_disk(at, FULL), pytest.raises(RunError, match=said):
         files.write_atomically(tmp_path / "a", b"new")
     assert everything_in(tmp_path) == {"a": b"old"}
 
@@ -66,12 +66,12 @@ def test_an_interrupted_write_leaves_the_old_file_alone(tmp_path: Path, monkeypa
     assert everything_in(tmp_path) == {"a": b"old"}
 
 
-def test_a_folder_that_cannot_be_flushed_is_told_in_words(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_flushed_is_an_error_in_words(tmp_path: Path) -> None:
     with breaking_disk(4, FULL), pytest.raises(RunError, match=rf"^{tmp_path}: cannot be written"):
         files.write_atomically(tmp_path / "a", b"new")
 
 
-def test_a_failing_disk_is_told_otherwise_than_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_has_another_message_than_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
@@ -88,8 +88,8 @@ def test_whatever_fails_in_writing_a_folder_nothing_of_it_is_left(tmp_path: Path
         folder = tmp_path / str(at)
         folder.mkdir()
         (folder / "earlier").write_bytes(b"safe")
-        told = r"step: cannot be written \(No space left on device\)"
-        with breaking_disk(at, FULL), pytest.raises(RunError, match=told):
+        said = r"step: cannot be written \(No space left on device\)"
+        with breaking_disk(at, FULL), pytest.raises(RunError, match=said):
             files.write_folder(folder / "step", {"a": b"1", "b": b"2"}, about={})
         assert [path.name for path in folder.iterdir()] == ["earlier"]
 
@@ -131,7 +131,7 @@ def test_a_file_that_the_manifest_does_not_know_is_refused(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "said"),
     [
         (b'{"format": 2, "files": {}}', "format 2; this version reads format 1. Update"),
         (b"[]", "format []"),
@@ -144,12 +144,12 @@ def test_a_file_that_the_manifest_does_not_know_is_refused(tmp_path: Path) -> No
         (b'{"format": 1, "files": {"a": {"sha256": "x"}}}', "damaged"),
     ],
 )
-def test_a_manifest_that_is_none_is_refused_by_name(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_manifest_that_is_none_is_refused_by_name(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "manifest.json").write_bytes(content)
     with pytest.raises(RunError) as caught:
         files.read_manifest(tmp_path)
     assert str(tmp_path / "manifest.json") in str(caught.value)
-    assert told in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
@@ -182,8 +182,6 @@ def test_a_quick_replacement_is_whole_and_leaves_nothing(tmp_path: Path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(
-        RunError, match=r"page: cannot be written \(No space left on device\)\. What stood there before"
-    ):
+    with pytest.raises(RunError, match=r"page: cannot be written \(No space left on device\)\. The previous content"):
         files.replace_quickly(path, b"three")
     assert path.read_bytes() == b"two"

@@ -161,7 +161,7 @@ def test_a_lock_whose_holder_gave_up_meanwhile_is_not_taken(tmp_path: Path, monk
 def test_a_folder_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(RunError, match=r"cannot be made or written .*Choose another --out"), RunFolder(path).lock():
+        with pytest.raises(RunError, match=r"cannot be created or written .*another --out"), RunFolder(path).lock():
             pass
     assert contents(tmp_path) == {"file": b""}
 
@@ -225,7 +225,7 @@ def test_a_flipped_bit_or_a_cut_anywhere_in_a_checkpoint_is_noticed_and_the_one_
         if name in ("model.safetensors", "manifest.json"):
             weights, origin = run.weights()
             assert torch.equal(weights["w"], torch.full((2, 3), 4.0))
-            assert origin == "checkpoint at step 4, since that at step 5 is damaged"
+            assert origin == "checkpoint at step 4, because the one at step 5 is damaged"
     assert name in run.checkpoints.set_aside_damaged()[5]
     assert run.steps == [4]
     run.checkpoints.save(checkpoint(5), keep={4})
@@ -242,7 +242,7 @@ def test_damaged_again_the_same_checkpoint_is_set_aside_again(run: RunFolder) ->
     assert sorted(path.name for path in run.checkpoints.path.iterdir()) == ["damaged-step-00000005", "step-00000004"]
 
 
-def test_if_every_checkpoint_is_damaged_nothing_is_touched_and_the_way_out_is_told(run: RunFolder) -> None:
+def test_if_every_checkpoint_is_damaged_nothing_is_touched_and_the_error_says_what_to_do(run: RunFolder) -> None:
     for step in (4, 5):
         run.checkpoints.save(checkpoint(step), keep={4})
         (run.checkpoints.folder(step) / "model.safetensors").write_bytes(b"")
@@ -433,7 +433,7 @@ def test_weights_that_were_removed_from_a_finished_run_are_missed(run: RunFolder
     run.finish({"w": torch.ones(3)}, about={})
     (run.path / "model.safetensors").unlink()
     assert run.lost_its_weights
-    with pytest.raises(RunError, match=r"model\.safetensors is missing, though the training had finished\. Restore it"):
+    with pytest.raises(RunError, match=r"model\.safetensors is missing, although training had finished\. Restore it"):
         run.weights()
 
 
@@ -493,7 +493,7 @@ def test_a_last_line_cut_by_a_crash_is_left_out(run: RunFolder) -> None:
     assert [json.loads(line)["step"] for line in (run.path / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3]
 
 
-def test_a_run_that_goes_on_forgets_what_came_after_its_checkpoint(run: RunFolder) -> None:
+def test_a_resumed_run_drops_what_came_after_its_checkpoint(run: RunFolder) -> None:
     assert run.flush_metrics() == 0
     for step in (1, 2):
         run.append_metrics({"step": step})
@@ -511,3 +511,31 @@ def test_nothing_is_ever_pickled() -> None:
     for path in Path(glassformer.__file__).parent.rglob("*.py"):
         used = r"import pickle|pickle\.\w|torch\.load|torch\.save|\bshelve\b|\bmarshal\b"  # a message may name one
         assert not re.search(used, path.read_text()), path
+
+
+# Pipes and devices
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)], ids=["pipe", "device"])
+@pytest.mark.parametrize("name", [files.MANIFEST, "tokenizer.json", "model.safetensors", "metrics.jsonl"])
+def test_pipes_and_devices_in_a_run_are_refused(run: RunFolder, make: Callable[[Path], None], name: str) -> None:
+    """Reading them would never start, or never end."""
+    if name == "model.safetensors":
+        run.finish({"w": torch.ones(2)}, about={})
+    (run.path / name).unlink(missing_ok=True)
+    make(run.path / name)
+    with pytest.raises(RunError, match=rf"{name} is (missing|a (pipe|device), not a regular file)"):
+        run.metrics() if name == "metrics.jsonl" else run.weights() if name == "model.safetensors" else run.text(name)
+
+
+def test_a_pipe_as_lock_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".lock")
+    with pytest.raises(RunError, match="is not a regular file"), RunFolder(tmp_path).lock():
+        pass
+
+
+def test_a_file_far_larger_than_recorded_is_refused(run: RunFolder) -> None:
+    with (run.path / "tokenizer.json").open("ab") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RunError, match="such files have at most"):
+        run.text("tokenizer.json")

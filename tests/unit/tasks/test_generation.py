@@ -113,7 +113,7 @@ def test_the_log_probabilities_of_what_was_written_are_those_of_its_score() -> N
 # How texts end
 
 
-def test_why_a_text_ends_is_told() -> None:
+def test_why_a_text_ends_is_reported() -> None:
     model = make("gpt", max_length=30)
     assert model.continuations("the", GenerateOptions(max_new=4, min_new=4))[0].why == "length"
     cut = model.continuations("the", GenerateOptions(max_new=99, min_new=99))[0]
@@ -229,7 +229,7 @@ def test_tokens_without_a_name_are_not_said() -> None:
     assert max(max(one.ids) for one in drawn) < len(tokenizer())
 
 
-def test_the_same_lots_again_and_others_by_another_seed() -> None:
+def test_a_seed_gives_the_same_samples_again_and_another_seed_others() -> None:
     model = make()
     options = [GenerateOptions(max_new=15, n_best=3, sampling=Sampling(seed=seed)) for seed in (1, 1, 2)]
     first, again, other = ([one.ids for one in model.continuations("the", one)] for one in options)
@@ -286,12 +286,12 @@ def test_hidden_states_are_those_of_every_block() -> None:
         ({"no_repeat": 21}, "no_repeat = 21"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told(values: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_errors(values: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         GenerateOptions(**values)
 
 
-def test_texts_that_are_too_long_are_told_with_their_number() -> None:
+def test_texts_that_are_too_long_are_reported_with_their_number() -> None:
     model = make("gpt", max_length=5)
     with pytest.raises(DataError, match=r"^The text has \d+ tokens; this model reads at most 5. Shorten it"):
         model.generate("the cat sat on the mat and on and on")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tomllib
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import encoder_models
 import glassformer as gf
 import import_seeds as seeds
-from glassformer.errors import ExportError, ModelError, RunError
+from glassformer.errors import ExportError, GlassformerError, ModelError, RunError
 from glassformer.models.registry import MODELS
 from glassformer.store import files
 from glassformer.store.bundle import save_bundle
@@ -95,7 +97,7 @@ def test_what_is_no_model(tmp_path: Path, trained: Path) -> None:
     for path, reason in {
         tmp_path / "none": r"none: no such folder. Train a model first \(glassformer train --task TASK",
         tmp_path: "is not a model: it has neither config.toml",
-        trained / "model.safetensors": f"is a file of a model's folder. Give the folder: {trained}",
+        trained / "model.safetensors": f"is a file in a model folder. Give the folder: {trained}",
     }.items():
         for opened in (load, load_bundle):
             with pytest.raises(RunError, match=reason) as caught:
@@ -109,3 +111,12 @@ def test_an_exported_folder_says_what_it_is_good_for(tmp_path: Path) -> None:
     for opened in (translation.load, load_bundle, load):
         with pytest.raises(ExportError, match="exported for CTranslate2, which can only translate: glassformer transl"):
             opened(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "tokenizer.json"])
+def test_a_pipe_in_an_imported_model_is_refused(tmp_path: Path, name: str) -> None:
+    save_bundle(encoder_models.bert(), tmp_path / "model")
+    (tmp_path / "model" / name).unlink()
+    os.mkfifo(tmp_path / "model" / name)
+    with pytest.raises(GlassformerError, match="is a pipe, not a regular file"):
+        gf.load(tmp_path / "model")

@@ -11,6 +11,7 @@ from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
 from glassformer.errors import TokenizerError
 from glassformer.text import Tokenizer
+from glassformer.text.vocabulary_files import bert_tokenizer, gpt2_tokenizer
 
 GPT2_IDS = {"!": 0, "Hello": 15496, "ĠDeep": 10766, "ĠLearning": 18252, "<|endoftext|>": 20000}
 
@@ -30,7 +31,7 @@ def _gpt2_files(folder: Path) -> tuple[Path, Path]:
 
 
 def test_gpt2_files(tmp_path: Path) -> None:
-    gpt2 = Tokenizer.from_gpt2_files(*_gpt2_files(tmp_path))
+    gpt2 = gpt2_tokenizer(*_gpt2_files(tmp_path))
     text = "Hello Deep Learning!"
     assert gpt2.encode(text) == [15496, 10766, 18252, 0]
     assert [gpt2.token(number) for number in gpt2.encode(text)] == ["Hello", "ĠDeep", "ĠLearning", "!"]
@@ -44,7 +45,7 @@ def test_gpt2_files_that_do_not_fit(tmp_path: Path) -> None:
     vocabulary, merges = _gpt2_files(tmp_path)
     merges.write_text("no such pair of pieces\n", encoding="utf-8")
     with pytest.raises(TokenizerError, match="not GPT-2's vocabulary and merges"):
-        Tokenizer.from_gpt2_files(vocabulary, merges)
+        gpt2_tokenizer(vocabulary, merges)
 
 
 def test_bert_vocab(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_bert_vocab(tmp_path: Path) -> None:
         "]",
     ]
     (tmp_path / "vocab.txt").write_text("\n".join([*pieces, ""]), encoding="utf-8")
-    bert = Tokenizer.from_bert_vocab(tmp_path / "vocab.txt", lowercase=True)
+    bert = bert_tokenizer(tmp_path / "vocab.txt", lowercase=True)
     assert len(bert) == len(pieces)
     assert bert.pieces("Hello Deep Learning!") == ["hello", "deep", "learn", "##ing", "!"]
     assert bert.decode(bert.encode("Hello Deep Learning!")) == "hello deep learning!"
@@ -72,13 +73,13 @@ def test_bert_vocab(tmp_path: Path) -> None:
     assert not {0, 3, 4, 5} & set(bert.encode("[CLS] hello [SEP] [PAD] [MASK]"))
     assert bert.trace("learning").steps[0].tried == ("learning", "learnin", "learni", "learn")
     assert bert.trace("learning").steps[0].after == ("learn", "##ing")
-    assert Tokenizer.from_bert_vocab(tmp_path / "vocab.txt", lowercase=False).pieces("Deep") == ["[UNK]"]
+    assert bert_tokenizer(tmp_path / "vocab.txt", lowercase=False).pieces("Deep") == ["[UNK]"]
 
 
 def test_bert_vocab_without_unknown(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("hello\n", encoding="utf-8")
     with pytest.raises(TokenizerError, match=r"has no \[UNK\]"):
-        Tokenizer.from_bert_vocab(tmp_path / "vocab.txt")
+        bert_tokenizer(tmp_path / "vocab.txt")
 
 
 @pytest.fixture(scope="module")
@@ -149,4 +150,12 @@ def test_text_never_makes_special_tokens_of_a_bpe_file(tmp_path: Path) -> None:
 
 def test_files_from_windows(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_bytes(b"[UNK]\r\nhello\r\n")
-    assert Tokenizer.from_bert_vocab(tmp_path / "vocab.txt").encode("hello") == [1]
+    assert bert_tokenizer(tmp_path / "vocab.txt").encode("hello") == [1]
+
+
+def test_a_regular_expression_that_takes_too_long_is_called_so() -> None:
+    inner = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "<unk>": 1}, unk_token="<unk>"))
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex("(a+)+$"), "isolated")
+    for encode in (lambda text: Tokenizer(inner).encode(text), lambda text: Tokenizer(inner).encode_batch([text])):
+        with pytest.raises(TokenizerError, match=r"regular expression of the tokenizer takes too long on this text"):
+            encode("a" * 40 + "!")

@@ -99,13 +99,13 @@ def test_numbers_of_another_vocabulary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\x0a\xff\xff", b"not a model", b"\x0f\x01", b"\x12\x02\x18\x03"])
-def test_what_is_no_model_is_told(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_model_is_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "spiece.model").write_bytes(content)
     with pytest.raises(TokenizerError, match=r"spiece.model is not a SentencePiece model"):
         read_sentencepiece(tmp_path / "spiece.model")
 
 
-def test_a_cut_model_is_told(tmp_path: Path) -> None:
+def test_a_truncated_model_is_reported(tmp_path: Path) -> None:
     path = written("unigram", tmp_path / "spiece.model")
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(TokenizerError, match="in the middle of a field"):
@@ -127,7 +127,7 @@ def test_a_frame_is_written_and_read(tmp_path: Path, frame: Frame) -> None:
     assert frame.pair([4], [6, 7])[1] == [0] * (1 + len(frame.before + frame.between)) + [1] * (2 + len(frame.after))
 
 
-def test_a_frame_of_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_frame_of_a_missing_token_is_reported(tmp_path: Path) -> None:
     plain = Tokenizer(tokenizer_of(read_sentencepiece(written("unigram", tmp_path / "spiece.model"))))
     with pytest.raises(TokenizerError, match="special id 99 is not in the vocabulary of 36"):
         with_frame(plain, Frame((99,)))

@@ -111,7 +111,7 @@ def test_the_library_reads_the_file_alone(tokenizer: Tokenizer, tmp_path: Path) 
         assert theirs.decode(theirs.encode(text).ids) == text
 
 
-def test_fingerprints_tell_tokenizers_apart(tokenizer: Tokenizer) -> None:
+def test_fingerprints_distinguish_tokenizers(tokenizer: Tokenizer) -> None:
     other = train_tokenizer(tokenizer.kind, TEXTS, vocab_size=600, lowercase=True)
     assert len(tokenizer.fingerprint()) == 64
     assert other.fingerprint() != tokenizer.fingerprint()
@@ -204,7 +204,7 @@ def test_missing_file(tmp_path: Path) -> None:
         Tokenizer.load(tmp_path / "nowhere.json")
 
 
-def test_merges_of_wordpiece_stand_in_the_file(tmp_path: Path) -> None:
+def test_merges_of_wordpiece_are_in_the_file(tmp_path: Path) -> None:
     train_tokenizer("wordpiece", ["low lower"] * 3, vocab_size=60).save(tmp_path / "tokenizer.json")
     merges = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))["model"]["glassformer_merges"]
     assert merges[0].split(" ")[:2] == ["##e", "##r"]

@@ -34,7 +34,7 @@ def pieces(tokenizer: Tokenizer, ids: list[int], before: list[int]) -> list[str]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pieces_are_the_text_after_what_stands_before(kind: str) -> None:
+def test_pieces_are_the_text_after_the_tokens_before(kind: str) -> None:
     found = tokenizer(kind)
     ids = found.encode("the cat sat on a mat")
     for cut in range(len(ids)):
@@ -53,7 +53,7 @@ def test_half_a_letter_waits(kind: str) -> None:
     assert "" in shown[:-1], "some tokens are only part of a letter"
 
 
-def test_what_never_becomes_a_letter_is_told_at_the_end() -> None:
+def test_bytes_that_never_become_a_letter_are_returned_at_the_end() -> None:
     found = tokenizer("bpe")
     ids = found.encode("a🙂")
     shown = pieces(found, ids[:-1], [])

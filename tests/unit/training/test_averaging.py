@@ -64,7 +64,7 @@ def test_the_model_has_the_average_only_while_it_is_in_place() -> None:
     assert model.weight.item() == 2.0
 
 
-def test_an_average_goes_on_from_what_was_saved() -> None:
+def test_an_average_resumes_from_what_was_saved() -> None:
     model = linear(1.0)
     average = AverageWeights(model, moving(0.9))
     average.load({"weight": torch.tensor([[5.0]])})

@@ -22,6 +22,7 @@ from glassformer.tasks.translation.task import Translation
 from glassformer.training import budget_rules, prepare
 from glassformer.training.budget import believed
 from glassformer.training.budget_rules import (
+    BudgetRules,
     Work,
     usual_vocabulary,
     with_more_validation,
@@ -223,7 +224,7 @@ def test_fast_decoding_validates_with_more_sentences(validation: float, held: in
     forecast = Forecast(
         steps=1, step_seconds=0.1, validations=1, validation_seconds=validation, closing_seconds=1.0, memory=0
     )
-    small = with_validation(recipe(), seconds=120, held=held)
+    small = with_validation(recipe(), BudgetRules(), seconds=120, held=held)
     grown, known = with_more_validation(small, forecast, seconds=120, held=held)
     assert grown.train.valid_sentences == sentences
     assert known.validation_seconds == pytest.approx(validation * grown.train.valid_sentences / 100)
@@ -243,7 +244,7 @@ def test_there_is_always_a_step() -> None:
     assert with_steps(recipe(), forecast, seconds=1).train.steps == 1
 
 
-def test_what_was_chosen_once_holds_when_the_run_goes_on() -> None:
+def test_what_was_chosen_once_holds_when_the_run_is_resumed() -> None:
     then = recipe(train={"budget": "30m", "steps": 123, "lr": 0.5}, model={"size": "nano"}, text={"vocab_size": 99})
     now = recipe(train={"budget": "30m"})
     assert now.as_begun(then) == then

@@ -23,7 +23,7 @@ def test_without_changes_a_position_is_a_step() -> None:
 
 
 @pytest.mark.parametrize("steps", [11, 40, 300])
-def test_a_change_goes_on_from_where_it_is_to_the_same_end(steps: int) -> None:
+def test_a_change_continues_from_its_position_to_the_same_end(steps: int) -> None:
     changed = course(Change(10, steps, 2))
     positions = [changed.position(step) for step in range(steps + 1)]
     assert positions[:11] == list(range(11))

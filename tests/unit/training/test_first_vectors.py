@@ -45,7 +45,7 @@ def test_two_vocabularies_stand_below_each_other() -> None:
     assert torch.equal(likeness[5:].argmax(1), torch.arange(5, WORDS))
 
 
-def test_rows_have_length_one_and_what_tells_nothing_length_zero() -> None:
+def test_rows_have_length_one_and_uninformative_tokens_length_zero() -> None:
     lengths = vectors_of_pairs(corpus(), width=16, vocabularies=(2 * WORDS, 0), seed=1).norm(dim=1)
     assert lengths[3] == 0, "in every pair"
     assert lengths[4] == 0, "in none"

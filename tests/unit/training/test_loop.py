@@ -182,7 +182,7 @@ def metrics(run: RunFolder) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("stopped_at", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("accumulate", [1, 3])
-def test_a_stopped_training_goes_on_exactly_with_dropout(tmp_path: Path, stopped_at: int, accumulate: int) -> None:
+def test_a_stopped_run_resumes_exactly_with_dropout(tmp_path: Path, stopped_at: int, accumulate: int) -> None:
     straight = make_job(tmp_path / "straight", [1, 2, 3, 4, 5], accumulate=accumulate)
     done = train_loop(straight)
 
@@ -201,7 +201,7 @@ def test_a_stopped_training_goes_on_exactly_with_dropout(tmp_path: Path, stopped
     assert {**vars(again), **no_clock} == {**vars(done), **no_clock}
 
 
-def test_a_training_without_a_checkpoint_begins_anew(tmp_path: Path) -> None:
+def test_a_run_without_a_checkpoint_starts_again(tmp_path: Path) -> None:
     def crash(step: int) -> None:
         if step == 1:
             raise ZeroDivisionError

@@ -71,7 +71,7 @@ def test_an_update_is_the_formula() -> None:
         torch.testing.assert_close(weight.detach(), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_the_projections_of_a_fused_matrix_are_updated_as_if_they_stood_alone() -> None:
+def test_the_projections_of_a_fused_matrix_are_updated_as_if_they_were_separate() -> None:
     fused = random(7 + 3 + 3, 5).requires_grad_()
     alone = [part.detach().clone().requires_grad_() for part in fused.split([7, 3, 3])]
     fused.grad = random(13, 5, seed=2)

@@ -133,7 +133,7 @@ def test_what_a_resumed_run_decides_is_recorded_as_well(tmp_path: Path) -> None:
     assert digest(RunFolder(tmp_path / "again")) == digest(RunFolder(tmp_path / "run"))
 
 
-def test_time_used_before_counts_when_it_goes_on(tmp_path: Path) -> None:
+def test_time_used_before_counts_when_it_is_resumed(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train_loop(job_of(tmp_path / "run", Machine(lambda _: 1.0, kill_at(60))))
     run = RunFolder(tmp_path / "run")
@@ -161,7 +161,7 @@ def test_lost_records_are_an_error(whole: tuple[Path, Progress, Machine], tmp_pa
         train_loop(job_of(tmp_path / "run", Machine(lambda _: 1.0)))
 
 
-def test_who_goes_on_with_steps_instead_of_a_time_gets_them(tmp_path: Path) -> None:
+def test_a_run_resumed_with_steps_instead_of_a_time_makes_these_steps(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train_loop(job_of(tmp_path / "run", Machine(lambda _: 1.0, kill_at(40))))
     machine = Machine(lambda _: 1.0)

@@ -96,7 +96,7 @@ def test_scores_of_another_yardstick_do_not_compare(tmp_path: Path) -> None:
     assert same.best_step == 4
 
 
-def test_with_another_yardstick_the_best_is_looked_for_anew(tmp_path: Path) -> None:
+def test_with_another_metric_the_best_is_chosen_again(tmp_path: Path) -> None:
     stopper = Listener(lambda step: signal.raise_signal(signal.SIGINT) if step == 5 else None)
     train_loop(replace(make_job(tmp_path, [90.0, 91.0], stopper), measured_by="one"))
     other = train_loop(replace(make_job(tmp_path, [1.0, 2.0, 1.0]), measured_by="other"))

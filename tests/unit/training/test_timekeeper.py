@@ -104,7 +104,7 @@ def test_a_slow_machine_has_as_many_validations() -> None:
     assert slow.validations == quick.validations == 10
 
 
-def test_a_machine_that_stood_still_for_longer_than_the_budget_ends_soon_with_its_rate_down() -> None:
+def test_a_machine_suspended_for_longer_than_the_budget_ends_soon_with_its_rate_down() -> None:
     machine = Machine(lambda now: 3000.0 if 60 < now < 61 else 1.0)
     machine.run(budget=120.0, planned=1000, believed=0.1)
     away, validations = 0.1 * 3000, 5

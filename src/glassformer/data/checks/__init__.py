@@ -1,1 +1,1 @@
-"""Checks: what is wrong with sentences, what is dropped for it, and every unit accounted for."""
+"""Checks: find problems in the data, drop what cannot be used, and account for every unit."""

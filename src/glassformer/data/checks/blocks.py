@@ -1,4 +1,4 @@
-"""Some sentence pairs together, and what several checks want to know of them, worked out once and only if asked for."""
+"""A block of sentence pairs, with properties that several checks share. Each is computed once, when first needed."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Block:
 
     @cached_property
     def alphabets(self) -> tuple[frozenset[str], frozenset[str]]:
-        """All characters of each side: most checks see from these that no line needs a closer look."""
+        """All characters of each side. Most checks can skip the block by looking only at these."""
         return frozenset("".join(self.texts[0])), frozenset("".join(self.texts[1]))
 
     @cached_property
     def words(self) -> tuple[list[list[str]], list[list[str]]]:
-        """The lower-case words of each line, between spaces."""
+        """The lower-case words of each line, split at spaces."""
         return _words_of(self.texts[0]), _words_of(self.texts[1])
 
     @cached_property
@@ -45,21 +45,21 @@ class Block:
 
     @cached_property
     def pair_hashes(self) -> Hashes:
-        """Of the pairs as they are."""
+        """Hashes of the pairs, unchanged."""
         return hashes_of(map("\0".join, zip(*self.texts, strict=True)))
 
     @cached_property
     def source_hashes(self) -> Hashes:
-        """Of the sources without case, punctuation and spaces."""
+        """Hashes of the sources, ignoring case, punctuation and spaces."""
         return hashes_of(self.folded[0])
 
     @cached_property
     def folded_hashes(self) -> Hashes:
-        """Of the pairs without case, punctuation and spaces."""
+        """Hashes of the pairs, ignoring case, punctuation and spaces."""
         return hashes_of(map("\0".join, zip(*self.folded, strict=True)))
 
     def rows_with(self, side: int, signs: Iterable[str]) -> list[int]:
-        """The rows whose text on this side holds one of these characters."""
+        """The rows whose text on this side contains one of these characters."""
         present = self.alphabets[side].intersection(signs)
         if not present:
             return []

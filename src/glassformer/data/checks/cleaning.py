@@ -1,4 +1,4 @@
-"""A corpus without the pairs that are no use, and a list of those, each with its reason and its place."""
+"""Writes a cleaned corpus, and a list of the dropped pairs with their reasons and places."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from glassformer.data.checks.doctor import Progress, read_held, take_down_slips
+from glassformer.data.checks.doctor import Progress, read_held, record_slips
 from glassformer.data.checks.filters import chosen_filters
 from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.screen import screen
@@ -24,14 +24,14 @@ from glassformer.data.slips.realigned import read_realigned
 from glassformer.data.slips.watch import SlipWatch, slips_of
 from glassformer.errors import DataError
 
-# What a format cannot hold inside a sentence.
+# Characters that a format cannot hold inside a sentence.
 _BREAKS = {"aligned": re.compile("\r?\n"), "tsv": re.compile("\r?\n|\t")}
-_ESCAPES = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # for readers that would end a line there
+_ESCAPES = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # some readers end a line at these
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a clean corpus goes: one file with both sides, or two aligned ones."""
+    """Where a cleaned corpus is written: one file with both sides, or two aligned files."""
 
     kind: str  # tsv, jsonl, aligned
     paths: tuple[Path, ...]
@@ -40,7 +40,7 @@ class Destination:
 
 @dataclass(slots=True)
 class Flattened(Record):
-    """A record whose line breaks or tabs became spaces, with its texts as they were."""
+    """A record whose line breaks or tabs became spaces, with its original texts."""
 
     original: tuple[str, str] = ("", "")
 
@@ -58,12 +58,12 @@ def clean(
     realign: bool = False,
     progress: Progress | None = None,
 ) -> Findings:
-    """Writes the pairs that can be used, and beside them what was dropped and why; inputs stay as they are.
+    """Writes the pairs that can be used, and a file of what was dropped and why. The inputs are not changed.
 
-    Two files of different length are refused unless `trim` says to drop the last lines of the longer one, or `realign`
-    to pair the lines anew where the files go out of step.
+    Two files of different length are refused unless `trim` drops the last lines of the longer one, or `realign` pairs
+    the lines again where the files are out of step.
     """
-    chosen_filters(filters)  # a misspelt one is told before anything is read
+    chosen_filters(filters)  # reports a misspelt name before anything is read
     destination = destination_of(out, inputs, languages=languages)
     files = NewFiles([*destination.paths, destination.dropped])
     if not trim and not realign:
@@ -72,7 +72,7 @@ def clean(
     findings = Findings()
     findings.languages = languages or languages_of(inputs)
     watch = SlipWatch([] if realign else inputs)
-    read = read_anew if realign else read_pairs
+    read = read_and_realign if realign else read_pairs
     records = watch.passing(read(inputs, columns=columns, languages=languages, progress=progress))
     fitting = flattened(records, destination.kind, findings)
     with files as (*outputs, dropped):
@@ -82,14 +82,14 @@ def clean(
                 write(record)
             else:
                 dropped.write(json_line(dropped_dict(record, record.problem, reason)))
-    take_down_slips(watch, findings)
+    record_slips(watch, findings)
     return findings
 
 
-def read_anew(
+def read_and_realign(
     inputs: Sequence[Input], *, columns: Choice = None, languages: Choice = None, progress: Progress | None = None
 ) -> Iterator[Record]:
-    """All records, the lines of aligned files paired anew where those go out of step."""
+    """All records. Lines of aligned files are paired again where the files are out of step."""
     on_read = meter(inputs, progress) if progress else None
     for one in inputs:
         if one.kind == "aligned":
@@ -99,7 +99,7 @@ def read_anew(
 
 
 def destination_of(out: str | Path, inputs: Sequence[Input], *, languages: Choice = None) -> Destination:
-    """By the suffix: .tsv and .jsonl (also packed) are one file, a name without suffix begins those of two."""
+    """Chosen by suffix: .tsv and .jsonl (also compressed) are one file; a name without a suffix is a prefix for two."""
     path = Path(out)
     kind, packing = kind_of(path), packing_suffix(path)
     if kind in ("tsv", "jsonl") and str(path) != "-":
@@ -107,8 +107,8 @@ def destination_of(out: str | Path, inputs: Sequence[Input], *, languages: Choic
         found = Destination(kind, (path,), path.with_name(f"{stem}.dropped.jsonl"))
     elif kind != "text" or packing or not path.name or path.is_dir():
         raise DataError(
-            f"--out {shown(path)}: give a file .tsv or .jsonl (also .gz, .xz, .bz2, .zst), or the beginning of two "
-            "names: clean/train makes clean/train.en and clean/train.de."
+            f"--out {shown(path)}: give a .tsv or .jsonl file (also .gz, .xz, .bz2, .zst), or a prefix for two files: "
+            "clean/train writes clean/train.en and clean/train.de."
         )
     else:
         paths = [path.with_name(path.name + suffix) for suffix in suffixes_of(inputs, languages)]
@@ -119,7 +119,7 @@ def destination_of(out: str | Path, inputs: Sequence[Input], *, languages: Choic
 
 
 def suffixes_of(inputs: Sequence[Input], languages: Choice) -> tuple[str, str]:
-    """How the two sides' files end: as those of the inputs do, else by language."""
+    """Suffixes of the two output files: those of the inputs, else the languages."""
     first = inputs[0]
     if first.kind == "aligned":
         source, target = (Path(unpacked_name(path)).suffix for path in first.paths)
@@ -132,7 +132,7 @@ def suffixes_of(inputs: Sequence[Input], languages: Choice) -> tuple[str, str]:
 
 
 def refuse_surplus(inputs: Sequence[Input]) -> None:
-    """An error if one of two aligned files has more lines: from some line on, every pair may be wrong."""
+    """Raises an error if two aligned files differ in length: from some line on, every pair may be wrong."""
     for one in inputs:
         if one.kind != "aligned":
             continue
@@ -140,7 +140,7 @@ def refuse_surplus(inputs: Sequence[Input]) -> None:
         if counts[0] != counts[1]:
             source, target = (f"{shown(path)} has {count:,}" for path, count in zip(one.paths, counts, strict=True))
             longer = one.paths[counts[1] > counts[0]]
-            slips = "".join(f"They go out of step: {slip}. " for slip in slips_of(one)[:3])
+            slips = "".join(f"They are out of step: {slip}. " for slip in slips_of(one)[:3])
             raise DataError(
                 f"line {min(counts) + 1:,} of {shown(longer)} has no partner: {source} lines, {target}. {slips}"
                 "`glassformer clean --realign` pairs the lines again; `glassformer clean --trim` drops the last lines "
@@ -149,7 +149,7 @@ def refuse_surplus(inputs: Sequence[Input]) -> None:
 
 
 def flattened(records: Iterable[Record], kind: str, findings: Findings) -> Iterator[Record]:
-    """Line breaks and tabs as spaces where the format cannot hold them; before anything is compared."""
+    """Replaces line breaks and tabs that the format cannot hold with spaces, before anything is compared."""
     breaks = _BREAKS.get(kind)
     if breaks is None:
         yield from records
@@ -181,7 +181,7 @@ def pair_writer(kind: str, files: Sequence[IO[str]]) -> Callable[[Record], None]
 
 
 def dropped_dict(record: Record, problem: Problem, reason: str | None) -> dict[str, object]:
-    """A dropped unit for a program: why, where, and its texts as they were."""
+    """A dropped unit as JSON data: why, where, and its original texts."""
     source, target = record.original if isinstance(record, Flattened) else (record.source, record.target)
     return {"reason": reason, **place_dict(problem), "source": source, "target": target}
 

@@ -1,4 +1,4 @@
-"""Sentences that nobody translated, told from names and titles, which are the same in many languages."""
+"""Detects sentences that were left untranslated. Names and titles do not count: they are the same in many languages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from glassformer.text.scripts import uses_spaces
 _PLAIN_WORD = re.compile(r"[^\w]*([^\W\d_]+)[^\w]*")
 
 
-def is_copy(source: str, target: str, telling: frozenset[str]) -> bool:
-    """Of two texts with the same letters: whether they are a sentence that was left as it was.
+def is_copy(source: str, target: str, typical: frozenset[str]) -> bool:
+    """Whether two texts with the same letters are a sentence that was left untranslated.
 
-    That needs two words that tell its language, or many words, or, where not even the case of a letter was changed
-    ("Exit code" is "Exit-Code" in German), at least three words with a longer one in small letters inside.
+    This needs one of: two words typical of a language; many words; or, if even the case of the letters is the same
+    ("Exit code" is "Exit-Code" in German), at least three words, one of them after the first long and in lower case.
     """
     if not uses_spaces(source):
         return len(source) >= 10
@@ -22,4 +22,4 @@ def is_copy(source: str, target: str, telling: frozenset[str]) -> bool:
     untouched = (
         inner and len(words) > 2 and set(words) <= {m[1] for m in map(_PLAIN_WORD.fullmatch, target.split()) if m}
     )
-    return len(words) > 6 or untouched or len(telling.intersection(source.lower().split())) > 1
+    return len(words) > 6 or untouched or len(typical.intersection(source.lower().split())) > 1

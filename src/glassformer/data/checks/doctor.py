@@ -1,4 +1,4 @@
-"""A corpus examined before anything is learnt from it."""
+"""Examines a corpus before training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def examine(
     test: Sequence[Input] = (),
     progress: Progress | None = None,
 ) -> Findings:
-    """All that can be found in one pass over the inputs; nothing is written and nothing changed."""
+    """Everything that one pass over the inputs can find. Nothing is written or changed."""
     held = read_held(valid=valid, test=test, columns=columns, languages=languages)
     findings = Findings()
     findings.languages = languages or languages_of(inputs)
@@ -31,12 +31,12 @@ def examine(
     records = watch.passing(read_pairs(inputs, columns=columns, languages=languages, progress=progress))
     for _ in screen(records, findings=findings, held=held, examine=math.inf):
         pass
-    take_down_slips(watch, findings)
+    record_slips(watch, findings)
     return findings
 
 
-def take_down_slips(watch: SlipWatch, findings: Findings) -> None:
-    """Where aligned files go out of step, when their last record has passed."""
+def record_slips(watch: SlipWatch, findings: Findings) -> None:
+    """Adds to the findings where aligned files are out of step. Call it after the last record was read."""
     for one, slips in watch.slips():
         findings.found_slips += slips
         for problem, record in slip_problems(one, slips):

@@ -1,7 +1,7 @@
-"""What may be wrong with a sentence pair that could be read. A filter finds such pairs and says why, of each.
+"""What may be wrong with a readable sentence pair. A filter finds such pairs and gives a reason for each.
 
-FILTERS names them all, in the order in which they are asked; the first that finds something gives the reason for a
-drop. A new one is a function from a block of pairs to the rows it would drop, and a line in the table.
+FILTERS lists all of them in the order in which they run; the first that finds something gives the reason for the drop.
+To add one, write a function from a block of pairs to the rows it would drop, and add a line to the table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONGEST_RUN = 100
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter by name. `start` makes it ready for one corpus: some remember what they have seen."""
+    """A named filter. `start` creates its check for one corpus: some checks remember what they have seen."""
 
     name: str
     help: str
@@ -47,7 +47,7 @@ def too_long(block: Block) -> Hits:
     return {int(row): f"{block.lengths[row].max():,} characters on a side; {LONGEST:,} are allowed" for row in rows}
 
 
-# Tabs are white space, and what others take for a line's end the reader notes as a separator.
+# Not tabs: they are white space. Not line separators: the reader reports these as "separator".
 CONTROL = frozenset(chr(code) for code in (*range(32), *range(0x7F, 0xA0))).difference("\t", SEPARATORS)
 
 
@@ -69,7 +69,7 @@ def mojibake(block: Block) -> Hits:
 
 
 def _by_side(block: Block, signs: frozenset[str], look: Callable[[str], str | None]) -> Iterator[tuple[int, str]]:
-    """Looks at every line with one of these characters; of a pair with two bad sides, the source is told."""
+    """Looks at every line with one of these characters. If both sides of a pair are bad, the source is reported."""
     for side in (1, 0):
         for row in block.rows_with(side, signs):
             found = look(block.texts[side][row])
@@ -88,7 +88,7 @@ def unbroken(block: Block) -> Hits:
 
 
 def swapped(profile: Profile, _: Held) -> Check:
-    """By words that only one side of this corpus uses: at least three, on both sides, and none where it belongs."""
+    """Each side has words typical of the other side, at least three in total, and none typical of its own side."""
     of_source, of_target = profile.words
 
     def check(block: Block, _: Flags) -> Hits:
@@ -127,13 +127,13 @@ def script(profile: Profile, _: Held) -> Check:
 
 
 def copied(profile: Profile, _: Held) -> Check:
-    """The same on both sides, and a sentence: names, titles and numbers are the same in many languages."""
-    telling = profile.words[0] | profile.words[1]
+    """Sentences that are the same on both sides. Names, titles and numbers are the same in many languages."""
+    typical = profile.words[0] | profile.words[1]
 
     def check(block: Block, _: Flags) -> Hits:
         same = [row for row, (source, target) in enumerate(zip(*block.folded, strict=True)) if source == target]
-        told = "the target is a copy of the source"
-        return {row: told for row in same if is_copy(block.texts[0][row], block.texts[1][row], telling)}
+        reason = "the target is a copy of the source"
+        return {row: reason for row in same if is_copy(block.texts[0][row], block.texts[1][row], typical)}
 
     return check
 
@@ -141,9 +141,9 @@ def copied(profile: Profile, _: Held) -> Check:
 def ratio(profile: Profile, _: Held) -> Check:
     def check(block: Block, _: Flags) -> Hits:
         off = np.abs(profile.length_deviation(block.lengths)) > profile.length_limit
-        return {row: told(*block.lengths[row].tolist()) for row in np.flatnonzero(off).tolist()}
+        return {row: reason(*block.lengths[row].tolist()) for row in np.flatnonzero(off).tolist()}
 
-    def told(source: int, target: int) -> str:
+    def reason(source: int, target: int) -> str:
         return f"{source:,} characters against {target:,}; usual here is 1 against {profile.length_factor:.2f}"
 
     return check
@@ -153,9 +153,9 @@ def placeholders(block: Block) -> Hits:
     hits: Hits = {}
     for row in sorted({*block.rows_with(0, SIGNS), *block.rows_with(1, SIGNS)}):
         missing, added = map(" ".join, difference(block.texts[0][row], block.texts[1][row]))
-        told = (f"only in the source: {missing}" if missing else "", f"only in the target: {added}" if added else "")
+        reasons = (f"only in the source: {missing}" if missing else "", f"only in the target: {added}" if added else "")
         if missing or added:
-            hits[row] = "; ".join(filter(None, told))
+            hits[row] = "; ".join(filter(None, reasons))
     return hits
 
 
@@ -163,8 +163,8 @@ def overlap(_: Profile, held: Held) -> Check:
     def check(block: Block, _: Flags) -> Hits:
         hits: Hits = {}
         for part in held.parts:
-            for row in np.flatnonzero(part.meet(block)).tolist():
-                hits.setdefault(row, f"its source also stands in {part.name}")
+            for row in np.flatnonzero(part.match(block)).tolist():
+                hits.setdefault(row, f"its source is also in {part.name}")
         return hits
 
     return check
@@ -175,20 +175,20 @@ def duplicate(_: Profile, __: Held) -> Check:
 
     def check(block: Block, among: Flags) -> Hits:
         again = _seen_before(seen, block.pair_hashes, among)
-        return dict.fromkeys(np.flatnonzero(again).tolist(), "the same pair stood before")
+        return dict.fromkeys(np.flatnonzero(again).tolist(), "the same pair was seen before")
 
     return check
 
 
 def near_duplicate(_: Profile, __: Held) -> Check:
-    """Only pairs that were kept count as seen: a good pair does not go because a damaged twin came first."""
+    """Only pairs that were kept count as seen: a good pair is not dropped because of a damaged one before it."""
     exact, near = SeenHashes(), SeenHashes()
 
     def check(block: Block, among: Flags) -> Hits:
         same = _seen_before(exact, block.pair_hashes, among)
         again = _seen_before(near, block.folded_hashes, among) & ~same
-        told = "a pair that differs only in case, punctuation or spaces stood before"
-        return dict.fromkeys(np.flatnonzero(again).tolist(), told)
+        reason = "a pair that differs only in case, punctuation or spaces was seen before"
+        return dict.fromkeys(np.flatnonzero(again).tolist(), reason)
 
     return check
 
@@ -211,23 +211,23 @@ def always(check: Callable[[Block], Hits]) -> Maker:
 _ALL = [
     Filter("too-long", f"a side has more than {LONGEST:,} characters", always(too_long)),
     Filter("control", "control characters in the text", always(control)),
-    Filter("mojibake", "text that was read in a wrong encoding, such as Ã¤ for ä", always(mojibake)),
+    Filter("mojibake", "text that was read in the wrong encoding, such as Ã¤ for ä", always(mojibake)),
     Filter("unbroken", f"more than {LONGEST_RUN} characters without a space", always(unbroken)),
-    Filter("swapped", "the two sides stand in each other's place", swapped),
+    Filter("swapped", "source and target are swapped", swapped),
     Filter("script", "a side is in a script that the corpus does not use there", script),
     Filter("copied", "the target is a copy of the source", copied),
     Filter("ratio", "one side is far too long for the other", ratio),
     Filter("placeholders", "placeholders or tags differ: {name}, %s, <b>", always(placeholders)),
-    Filter("overlap", "the source also stands in the held-out sentences", overlap),
-    Filter("duplicate", "the same pair stood before", duplicate),
-    Filter("near-duplicate", "the same but for case, punctuation and spaces", near_duplicate, recommended=False),
+    Filter("overlap", "the source is also in the held-out sentences", overlap),
+    Filter("duplicate", "the same pair was seen before", duplicate),
+    Filter("near-duplicate", "the same except for case, punctuation and spaces", near_duplicate, recommended=False),
 ]
 FILTERS = {one.name: one for one in _ALL}
 _SEVERAL = ("all", "recommended", "none")
 
 
 def chosen_filters(names: Sequence[str]) -> list[Filter]:
-    """Filters by name, in the order of FILTERS; "all", "recommended" and "none" stand for what they say."""
+    """Filters by name, in the order of FILTERS; "all", "recommended" and "none" are groups."""
     wanted: set[str] = set()
     for name in names:
         if name in _SEVERAL:
@@ -236,6 +236,6 @@ def chosen_filters(names: Sequence[str]) -> list[Filter]:
             wanted.add(name)
         else:
             close = difflib.get_close_matches(name, [*FILTERS, *_SEVERAL], n=1, cutoff=0.6)
-            hint = f" Did you mean {close[0]}?" if close else f" Known are: {', '.join([*FILTERS, *_SEVERAL])}."
+            hint = f" Did you mean {close[0]}?" if close else f" Filters: {', '.join([*FILTERS, *_SEVERAL])}."
             raise SettingsError(f"unknown filter {name!r}.{hint}")
     return [one for one in _ALL if one.name in wanted]

@@ -1,4 +1,4 @@
-"""What was found in a corpus of sentence pairs: the counts of `Tally`, and what filters, lengths and slips add."""
+"""What was found in a corpus of sentence pairs: the counts of `Tally`, filter hits, lengths and slips."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ READER_KINDS = {
     "no partner": "lines of the longer file without a partner",
     "blank": "one side or both are blank",
     "columns": "a row with too few columns",
-    "json": "no JSON object with the two texts",
-    "header": "a header, no sentence",
-    "fuzzy": "marked as fuzzy, so not yet a translation",
+    "json": "not a JSON object with the two texts",
+    "header": "a header, not a sentence",
+    "fuzzy": "marked as fuzzy: not a confirmed translation",
     "obsolete": "marked as obsolete",
     "plural": "a further plural form",
     "syntax": "an entry that cannot be read",
     "language": "a unit without one of the two languages",
 }
-SLIP_KINDS = {"slip": "two files go out of step, so that lines stand beside wrong partners"}
+SLIP_KINDS = {"slip": "two files are out of step: lines are paired with the wrong lines"}
 NOTE_KINDS = {
     "bom": "a byte order mark, dropped",
-    "separator": "a sign inside the sentence that others take for the end of a line",
+    "separator": "a character inside the sentence that other programs take for the end of a line",
     "variant": "a unit with several texts in one language; the first is used",
     "inline": "markup inside the text, dropped",
     "columns": "further columns, ignored",
@@ -46,7 +46,7 @@ NOTE_KINDS = {
 
 @dataclass
 class Lengths:
-    """How long the lines of a side are. The last place of each histogram also holds all longer ones."""
+    """How long the lines of a side are. The last bin of each histogram also counts all longer lines."""
 
     characters: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1001, dtype=np.int64))
     words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(201, dtype=np.int64))
@@ -61,16 +61,16 @@ class Lengths:
 
 
 class Findings(Tally):
-    """Filled while pairs are screened; `to_dict()` is all of it for a program."""
+    """Filled while pairs are screened; `to_dict()` gives everything as JSON data."""
 
     def __init__(self) -> None:
         super().__init__(READER_KINDS, NOTE_KINDS)
         self.hits = Kinds({name: one.help for name, one in FILTERS.items()}, DROP)
         self.slips = Kinds(SLIP_KINDS, STOP)
         self.oddities = Kinds({name: one.help for name, one in ODDITIES.items()}, NOTE)
-        self.examined = False  # every filter judged every usable pair: then `hits` has what each would drop
+        self.examined = False  # True: every filter judged every usable pair, and `hits` has what each alone would drop
         self.left: int | None = None  # after all recommended filters
-        self.flattened = 0  # pairs whose line breaks or tabs became spaces, since the output cannot hold them
+        self.flattened = 0  # pairs whose line breaks or tabs became spaces because the output cannot hold them
         self.repeated_sources = 0  # pairs whose source was seen before with another target
         self.lengths = (Lengths(), Lengths())
         self.ratios = Ratios()
@@ -83,7 +83,7 @@ class Findings(Tally):
         return reason not in FILTERS
 
     def measure(self, block: Block) -> None:
-        """Counts how long the lines are, alone and against each other."""
+        """Counts the lengths of the lines and the length ratios of the pairs."""
         for side, lengths in enumerate(self.lengths):
             words = np.array([len(words) for words in block.words[side]], dtype=np.int64)
             lengths.add(block.lengths[:, side], words)
@@ -124,7 +124,7 @@ class Findings(Tally):
 
 
 def lengths_dict(lengths: Lengths) -> dict[str, Any]:
-    """Histograms are lists: at place n, how many lines have n characters (words)."""
+    """Histograms are lists: item n is the number of lines with n characters (words)."""
     return {
         "characters": lengths.total_characters,
         "words": lengths.total_words,

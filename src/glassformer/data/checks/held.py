@@ -1,4 +1,4 @@
-"""Held-out sentences, remembered by their hashes: what of them also stands in the training data."""
+"""Hashes of the held-out sentences, to find those that are also in the training data."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class HeldPart:
         self.sources_met = np.zeros(len(self.sources), dtype=np.bool_)
         self.both_met = np.zeros(len(self.both), dtype=np.bool_)
 
-    def meet(self, block: Block) -> Flags:
-        """Which pairs of `block` have a source of this part; the part remembers which of its own were met."""
+    def match(self, block: Block) -> Flags:
+        """Which pairs of `block` have a source of this part. The part remembers which of its own pairs were found."""
         met = is_in(block.source_hashes, self.sources)
         if met.any():
             self.sources_met |= is_in(self.sources, np.sort(block.source_hashes[met]))
@@ -40,12 +40,12 @@ class HeldPart:
 
     @property
     def sources_in_train(self) -> int:
-        """How many of the part's pairs have a source that training sees."""
+        """How many of the part's pairs have a source that is in the training data."""
         return int(self.copies[self.sources_met].sum())
 
     @property
     def pairs_in_train(self) -> int:
-        """How many of its pairs training sees as they are."""
+        """How many of the part's pairs are in the training data."""
         return int(self.both_copies[self.both_met].sum())
 
 
@@ -55,13 +55,13 @@ class Held:
 
     parts: list[HeldPart] = field(default_factory=list)
 
-    def meet(self, block: Block) -> None:
-        """Takes down which held-out sentences stand in `block`."""
+    def match(self, block: Block) -> None:
+        """Remembers which held-out sentences are in `block`."""
         for part in self.parts:
-            part.meet(block)
+            part.match(block)
 
     def add(self, name: str, records: Iterable[Record]) -> HeldPart:
-        """Reads a held-out part to its end; what cannot be used is counted."""
+        """Reads a whole held-out part; counts the pairs that cannot be used."""
         sources: list[str] = []
         targets: list[str] = []
         unusable = 0

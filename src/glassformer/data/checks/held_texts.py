@@ -1,4 +1,4 @@
-"""Held-out texts, remembered by their hashes, and how many of them are also in the training data."""
+"""Hashes of the held-out texts, to count those that are also in the training data."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class HeldTexts:
         self._hashes, self._counts = np.unique(hashes, return_counts=True)
         self._met = np.zeros(len(self._hashes), dtype=np.bool_)
 
-    def meet(self, texts: Sequence[str]) -> list[int]:
-        """Which of these texts are held out, by their places; the part remembers which of its own were met."""
+    def match(self, texts: Sequence[str]) -> list[int]:
+        """Indices of the texts that are held out. The part remembers which of its own texts were found."""
         hashes = hashes_of(map(folded, texts))
         hits = is_in(hashes, self._hashes)
         self._met |= is_in(self._hashes, np.sort(hashes[hits]))
@@ -30,7 +30,7 @@ class HeldTexts:
 
     @property
     def in_train(self) -> int:
-        """How many held-out examples have a text that was met in the training data."""
+        """How many held-out examples have a text that is in the training data."""
         return int(self._counts[self._met].sum())
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,8 +16,8 @@ LABEL_PROBLEMS = {
     "too big": "far too long for one row",
     "blank": "a row without text",
     "label": "a row without a label",
-    "columns": "a row with another number of columns than the others",
-    "json": "no JSON object with the text and the label",
+    "columns": "a row with a different number of columns from the others",
+    "json": "not a JSON object with the text and the label",
     "header": "the header of a table",
     "syntax": "a row that is not CSV",
     "overlap": "the text is also among the held-out ones",
@@ -32,7 +32,7 @@ LABEL_NOTES = {
 
 
 class LabelFindings(Tally):
-    """Filled while labelled examples are read. A unit is a row, or a line of a file that holds one class."""
+    """Filled while labelled examples are read. A unit is a row, or a line of a file with one class."""
 
     def __init__(self) -> None:
         super().__init__(LABEL_PROBLEMS, LABEL_NOTES)
@@ -55,6 +55,7 @@ class LabelFindings(Tally):
             "units": self.units,
             "used": self.used,
             "dropped": dict(self.dropped),
+            "refused": self.refused,
             "labels": self.balance(),
             "characters": self.characters,
             "words": self.words,
@@ -64,7 +65,7 @@ class LabelFindings(Tally):
 
 
 def label_order(labels: Iterable[str]) -> list[str]:
-    """Sorted: by value if all are numbers, else by their characters."""
+    """Sorted: by value if all are numbers, otherwise alphabetically."""
     names = list(labels)
     values = [_number(name) for name in names]
     if any(value is None for value in values):

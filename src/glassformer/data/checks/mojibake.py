@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-REPLACEMENT = "\ufffd"  # what a decoder puts where it could not read
+REPLACEMENT = "\ufffd"  # what a decoder inserts where bytes cannot be decoded
 
 
 def _byte_table() -> dict[str, int]:
-    """The byte of each character that Windows-1252 or, where that has none, Latin-1 gives it."""
+    """The byte of each character in Windows-1252 or, if it has none there, in Latin-1."""
     table = {}
     for byte in range(0x80, 0x100):
         table[bytes([byte]).decode("cp1252", "ignore") or chr(byte)] = byte
@@ -18,7 +18,7 @@ def _byte_table() -> dict[str, int]:
 
 _BYTES = _byte_table()
 _TRAILING = "".join(re.escape(sign) for sign, byte in _BYTES.items() if byte < 0xC0)
-# Closing quotes, dots and dashes may follow a capital in earnest: "Ã”" ends a quotation in Portuguese capitals.
+# Closing quotes, dots and dashes may correctly follow a capital: "Ã”" ends a quotation in Portuguese capitals.
 _SURE = "".join(re.escape(s) for s, byte in _BYTES.items() if byte < 0xC0 and s not in "’”»…–—›")
 _CERTAIN = re.compile(f"Ã[{_SURE}–]|Â[\xa0-\xba\xbc-\xbf]|â€[{_TRAILING}]|ï»¿|ï¿½|ðŸ[{_TRAILING}]")
 # Two bytes for Latin, Greek, Cyrillic, Hebrew, Arabic; three for most others. "ß" is none of them: "Spaß…" is German.
@@ -27,10 +27,10 @@ LEADS = frozenset("ÂÃÄÅÎÏÐÑ×ØÙàáâãäåæçèéïð" + REPLACEMENT
 
 
 def mojibake_in(text: str) -> str | None:
-    """The first piece of `text` that is no text, or None.
+    """The first garbled piece of `text`, or None.
 
-    A few sequences are certain. Any others count where there are several and all of the text turns into good UTF-8:
-    an honest quotation mark or umlaut anywhere in it prevents that.
+    A few sequences are certain. Any others count if there are several and the whole text can be turned back into valid
+    UTF-8; a genuine quotation mark or umlaut anywhere in it prevents that.
     """
     if REPLACEMENT in text:
         return REPLACEMENT

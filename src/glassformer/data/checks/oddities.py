@@ -1,4 +1,4 @@
-"""Oddities that keep no pair from being used, but that a person who knows the data should know of."""
+"""Oddities: the pair is still used, but someone who knows the data should look at them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Look = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Oddity:
-    """`signs` says which characters make a line suspect; `look` gives the odd piece of a suspect line, if it is odd."""
+    """`signs`: characters that make a line suspect. `look`: the odd piece of a suspect line, or None."""
 
     name: str
     help: str
@@ -50,7 +50,7 @@ def looking_for(pattern: str) -> Look:
 
 
 def named(sign: str) -> str:
-    """A character that one cannot see, for people: U+00AD SOFT HYPHEN."""
+    """A readable name for an invisible character: U+00AD SOFT HYPHEN."""
     return f"U+{ord(sign[0]):04X} {unicodedata.name(sign[0], '')}".rstrip()
 
 
@@ -69,9 +69,9 @@ def _entity(text: str) -> str | None:
 
 
 def _decomposed(text: str) -> str | None:
-    """A letter and its mark written apart although one character holds both; other orders of marks are no matter."""
+    """A letter and its mark as two characters although one exists. A different order of marks does not count."""
     composed = unicodedata.normalize("NFC", text)
-    return f"{len(text) - len(composed):,} marks apart from their letters" if len(composed) < len(text) else None
+    return f"{len(text) - len(composed):,} marks separate from their letters" if len(composed) < len(text) else None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -102,7 +102,7 @@ def _private_sign(text: str) -> str | None:
 
 
 def _invisible_litter(text: str) -> str | None:
-    """Joiners belong to Persian, Hindi and emoji, breaks to Khmer and Thai; elsewhere they are litter."""
+    """Joiners are normal in Persian, Hindi and emoji, zero-width spaces in Khmer and Thai; not elsewhere."""
     for match in re.finditer("[\u200b-\u200d\u2060\ufeff]+", text):
         around = {script_of(sign) for sign in text[max(0, match.start() - 3) : match.end() + 3]}
         joins = match.group()[0] in "\u200c\u200d"
@@ -116,30 +116,30 @@ _RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 
 def _needless_direction(text: str) -> str | None:
-    """Marks of direction are at home where a script runs from right to left."""
+    """Direction marks are normal in text with a right-to-left script; not elsewhere."""
     if any(unicodedata.bidirectional(sign) in _RIGHT_TO_LEFT and sign.isalpha() for sign in text):
         return None
     return next(named(sign) for sign in text if sign in _DIRECTION)
 
 
 _DIRECTION = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-# Good typography has many uses for one: before ; : ! ? and units, in numbers and dates, beside dashes, after
-# abbreviations and words of one letter. Between two ordinary words it is litter.
+# Good typography uses no-break spaces before ; : ! ? and units, in numbers and dates, beside dashes, after
+# abbreviations and words of one letter. Between two ordinary words they are odd.
 _NO_BREAK = "(?<=[^\\W\\d_]{2})[\xa0\u202f]+(?=[^\\W\\d_]{2})|(?<=[^\\W\\d_],)[\xa0\u202f]"
 
 _ALL = [
     Oddity("no-break-space", "a no-break space where an ordinary one would do", one_of("\xa0\u202f"),
            looking_for(_NO_BREAK)),
-    Oddity("zero-width", "a space or joiner without width", one_of("\u200b\u200c\u200d\u2060\ufeff"),
+    Oddity("zero-width", "a zero-width space or joiner", one_of("\u200b\u200c\u200d\u2060\ufeff"),
            _invisible_litter),
-    Oddity("direction-mark", "a mark of direction in a text that runs from left to right", one_of(_DIRECTION),
+    Oddity("direction-mark", "a direction mark in left-to-right text", one_of(_DIRECTION),
            _needless_direction),
-    Oddity("soft-hyphen", "a soft hyphen: invisible, but another word for a tokenizer", one_of("\xad"),
+    Oddity("soft-hyphen", "a soft hyphen: invisible, but to a tokenizer it makes a different word", one_of("\xad"),
            looking_for("\xad")),
     Oddity("html-entity", "an HTML entity instead of its character", one_of("&"), _entity),
-    Oddity("decomposed", "letters and their accents written apart (NFD)", _composes, _decomposed),
+    Oddity("decomposed", "letters and their accents as separate characters (NFD)", _composes, _decomposed),
     Oddity("lone-mark", "an accent without a letter before it", _is_mark, _lone_mark),
-    Oddity("private-use", "a character that no standard gives a meaning", _private, _private_sign),
+    Oddity("private-use", "a private-use character, without a standard meaning", _private, _private_sign),
     Oddity("tab", "a tab inside the sentence", one_of("\t"), looking_for("\t")),
     Oddity("double-space", "two spaces in a row", one_of(" "), lambda text: "two spaces" if "  " in text else None),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whether two sides of a pair have the same placeholders."""
+"""Whether the two sides of a pair have the same placeholders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from glassformer.text.placeholders import placeholders_in
 
-SIGNS = frozenset("{%<")  # none of these, no placeholder that both sides must have
-_COMPARED = {"percent", "variable", "brace", "tag"}  # entities and $NAME may well be words on one side
+SIGNS = frozenset("{%<")  # without one of these, a text has no placeholder to compare
+_COMPARED = {"percent", "variable", "brace", "tag"}  # not entities and $NAME: one side may write them as words
 _POSITION = re.compile(r"%\d{1,2}\$")
 
 
 @dataclass
 class Placeholders:
-    """`sure` ones, and `perhaps` those too that may be something else, such as the %s of "%sth"."""
+    """`sure` ones; `perhaps` also includes possible ones, such as the %s of "%sth"."""
 
     sure: Counter[str] = field(default_factory=Counter)
     perhaps: Counter[str] = field(default_factory=Counter)
@@ -29,7 +29,7 @@ class Placeholders:
 
 
 def counted(text: str) -> Placeholders:
-    """The placeholders and tags of a text. Those of ICU messages with branches do not count: they hold words."""
+    """The placeholders and tags of a text. ICU messages with branches do not count: they contain words."""
     all_of_them, found = placeholders_in(text), Placeholders()
     branched = any(one.kind == "message" for one in all_of_them)
     for one in all_of_them:

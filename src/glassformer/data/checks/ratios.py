@@ -1,4 +1,4 @@
-"""How long targets are against what their sources let expect, as a histogram of a fixed size."""
+"""A histogram of fixed size: the lengths of targets relative to the lengths expected from their sources."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 OCTAVES = 4  # from a 16th of the expected length to 16 times as much
-STEPS = 16  # places for each doubling
-MIDDLE = OCTAVES * STEPS  # the place of what is just as long as expected
+STEPS = 16  # bins for each doubling
+MIDDLE = OCTAVES * STEPS  # the bin for exactly the expected length
 
 
 @dataclass
 class Ratios:
-    """Place MIDDLE + k counts the pairs around 2^(k / STEPS) times the expected length; the ends hold all beyond."""
+    """Bin MIDDLE + k counts pairs of about 2^(k / STEPS) times the expected length; the end bins count all beyond."""
 
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2 * MIDDLE + 1, dtype=np.int64))
 
     def add(self, deviations: NDArray[np.float64]) -> None:
-        """Takes down natural logarithms of length over expected length."""
+        """Adds natural logarithms of length / expected length."""
         places = MIDDLE + np.rint(deviations * (STEPS / math.log(2))).astype(np.int64)
         self.counts += np.bincount(np.clip(places, 0, 2 * MIDDLE), minlength=2 * MIDDLE + 1)

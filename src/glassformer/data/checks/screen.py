@@ -1,5 +1,5 @@
-"""Every record of a corpus in order, with the reason why it is dropped, or with none. Doctor, clean and train all ask
-here, so that they decide alike."""
+"""Every record of a corpus in order, with the reason why it is dropped, or None. Doctor, clean and train all use this,
+so they make the same decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from glassformer.data.checks.seen import SeenHashes
 from glassformer.data.readers.records import Record
 
 ROWS = 2048  # judged together
-UNITS_PER_PAIR = 5  # looked at for each pair to learn from, at most
+UNITS_PER_PAIR = 5  # at most this many units are read for each pair to learn from
 
 Verdict = tuple[Record, str | None]
 
@@ -31,11 +31,11 @@ def screen(
     held: Held | None = None,
     examine: float = 0,
 ) -> Iterator[Verdict]:
-    """Each record with the reason for its drop: what the reader found, or the first of the `filters` that hits.
+    """Each record with the reason for its drop: the reader's problem, or the first of the `filters` that hits.
 
-    A record that a filter drops gets a `problem` that tells why. What is usual is learnt from the first pairs, which
-    wait until there are enough of them. About the first `examine` usable pairs all filters are asked, to count what
-    each would drop alone, and oddities are looked for; nothing is dropped by that.
+    A record that a filter drops gets a `problem` that says why. What is usual is learnt from the first pairs, which are
+    held back until there are enough. The first `examine` usable pairs (rounded up to whole blocks) also go through all
+    filters, to count what each would drop alone, and are searched for oddities; this drops nothing.
     """
     chosen = chosen_filters(filters)
     return _screened(iter(records), chosen, findings, held or Held(), examine)
@@ -59,7 +59,7 @@ def _screened(
             examiner.examine(block, usable)
             examined += len(block)
         else:
-            held.meet(block)  # what stands in the held-out sentences is looked for to the end
+            held.match(block)  # overlap with held-out sentences is counted over the whole corpus
         _drop(usable, block, checks, findings)
         for record in rows:
             reason = None if record.problem is None else record.problem.kind
@@ -67,13 +67,13 @@ def _screened(
             yield record, reason
 
 
-def _first_usable(records: Iterator[Record], wanted: int) -> list[Record]:
-    """All records up to the one that completes this many usable ones."""
+def _first_usable(records: Iterator[Record], count: int) -> list[Record]:
+    """The first records, until this many of them are usable."""
     taken: list[Record] = []
-    for record in islice(records, UNITS_PER_PAIR * wanted):  # so that a file of unusable ones does not fill the memory
+    for record in islice(records, UNITS_PER_PAIR * count):  # bounds the memory if few are usable
         taken.append(record)
-        wanted -= record.problem is None
-        if not wanted:
+        count -= record.problem is None
+        if not count:
             break
     return taken
 
@@ -96,7 +96,7 @@ def _drop(usable: list[Record], block: Block, checks: dict[str, Check], findings
 
 
 class Examiner:
-    """Counts what each filter would drop alone, and everything else that is worth knowing of the usable pairs."""
+    """Counts what each filter would drop alone, and everything else of interest about the usable pairs."""
 
     def __init__(self, findings: Findings, held: Held) -> None:
         self.findings = findings
@@ -109,16 +109,16 @@ class Examiner:
         every = np.ones(len(block), dtype=np.bool_)
         hits = {name: check(block, every) for name, check in self.checks.items()}
         for name in hits:
-            self._take_down(name, hits[name], records)
+            self._add_hits(name, hits[name], records)
         bad = {row for name in hits if FILTERS[name].recommended for row in hits[name]}
         findings.left = (findings.left or 0) + len(block) - len(bad)
         for name, row, detail in found_in(block):
             findings.oddities[name].add(records[row].flaw(name, detail), records[row])
         findings.measure(block)
         again = self.sources.add(block.source_hashes)
-        again[[*hits["duplicate"], *hits["near-duplicate"]]] = False  # those have the same target too
+        again[[*hits["duplicate"], *hits["near-duplicate"]]] = False  # these have the same target too
         findings.repeated_sources += int(again.sum())
 
-    def _take_down(self, name: str, hits: Hits, records: Sequence[Record]) -> None:
+    def _add_hits(self, name: str, hits: Hits, records: Sequence[Record]) -> None:
         for row in sorted(hits):
             self.findings.hits[name].add(records[row].flaw(name, hits[row]), records[row])

@@ -1,4 +1,4 @@
-"""Have I seen this before? Answered for many millions of texts with 8 bytes for each."""
+"""Remembers which texts were seen before: many millions of them, with 8 bytes each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Flags = NDArray[np.bool_]
 
 
 def hashes_of(texts: Iterable[str]) -> Hashes:
-    """A 64-bit hash of each text: among ten million texts, two share one with a chance of about 3 in a million."""
+    """A 64-bit hash of each text. Among ten million texts, the probability of a collision is about 3 in a million."""
     digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
 
 
 class SeenHashes:
-    """A growing set of hashes: a few sorted arrays, of which two of like size are merged into one.
+    """A growing set of hashes: a few sorted arrays; two of similar size are merged into one.
 
-    There are never more than about log2(n) arrays, so a question costs a few binary searches, and adding n hashes
-    costs n log n in all.
+    There are at most about log2(n) arrays, so a lookup costs a few binary searches, and adding n hashes costs n log n
+    in total.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class SeenHashes:
         return sum(len(run) for run in self._runs)
 
     def add(self, hashes: Hashes) -> Flags:
-        """Adds them all. True for each that stood there before, earlier in the same `hashes` included."""
+        """Adds all of them. True for each that was seen before, also earlier in the same `hashes`."""
         values, first, where = np.unique(hashes, return_index=True, return_inverse=True)
         old = self._holds(values)
         seen = old[where]
@@ -60,7 +60,7 @@ class SeenHashes:
 
 
 def is_in(values: Hashes, ordered: Hashes) -> Flags:
-    """Which of the `values` stand in an array that is sorted."""
+    """Which of the `values` are in a sorted array."""
     if len(ordered) == 0:
         return np.zeros(len(values), dtype=np.bool_)
     spots = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)

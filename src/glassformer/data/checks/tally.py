@@ -1,4 +1,4 @@
-"""What was found while data was read: every unit counted, as used or dropped, and each kind of finding with examples.
+"""What was found while data was read. Every unit is counted as used or dropped; each kind of finding has examples.
 
 units = used + dropped, always.
 """
@@ -15,8 +15,8 @@ from glassformer.printable import shortened
 EXAMPLES = 5  # of each kind
 STOP, DROP, NOTE = "stop", "drop", "note"  # to correct before training; the unit is not used; for information
 UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax"}
-UNREADABLE_SHARE = 0.01  # with more than this, the file is probably not what it is taken for
-HARMLESS = {"header", "obsolete", "plural"}  # not examples, and nothing is lost without them
+UNREADABLE_SHARE = 0.01  # above this, the file probably has another format
+HARMLESS = {"header", "obsolete", "plural"}  # not examples: nothing is lost by dropping them
 ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
 
 
@@ -64,7 +64,7 @@ class Finding:
 
 
 class Kinds(dict[str, Finding]):
-    """Findings of one sort by their kind; only those that were met are in it."""
+    """Findings of one sort, by kind. A kind is added when it is first found."""
 
     def __init__(self, helps: dict[str, str], severity: str) -> None:
         super().__init__()
@@ -82,14 +82,15 @@ class Tally:
         self.units = 0
         self.used = 0
         self.dropped = Counter[str]()  # by reason
-        self.first_dropped: dict[str, Problem] = {}  # by the same
+        self.first_dropped: dict[str, Problem] = {}  # by reason
         self.problems = Kinds(problems, DROP)
         self.notes = Kinds(notes, NOTE)
+        self.refused = ""  # why training would not start with this data, as far as it is known
 
     def count(self, unit: Unit, reason: str | None) -> None:
         """Counts one unit: used, or dropped for this reason."""
         self.units += 1
-        for note in {note.kind: note for note in reversed(unit.notes)}.values():  # each kind once a unit
+        for note in {note.kind: note for note in reversed(unit.notes)}.values():  # each kind once per unit
             self.notes[note.kind].add(note, unit)
         if reason is None:
             self.used += 1
@@ -102,15 +103,15 @@ class Tally:
             self.problems[reason].add(unit.problem, unit)
 
     def is_problem(self, reason: str) -> bool:  # noqa: ARG002
-        """Whether a reason for a drop is listed among the problems."""
+        """Whether a drop for this reason is listed as a problem."""
         return True
 
     def sorts(self) -> tuple[Kinds, ...]:
-        """All that was found, by sort."""
+        """All findings, by sort."""
         return self.problems, self.notes
 
     def ordered(self) -> list[Finding]:
-        """All that was found, the most serious first."""
+        """All findings, the most serious first."""
         found = [finding for sort in self.sorts() for finding in sort.values()]
         for finding in found:
             finding.severity = self.severity(finding)
@@ -127,18 +128,20 @@ class Tally:
 
     @property
     def stops(self) -> list[Finding]:
-        """What training refuses."""
+        """Findings with which training does not start."""
         return [finding for finding in self.ordered() if finding.severity == STOP]
 
     def left_out(self) -> str:
         """How many units were not used and why, with the first place of each reason."""
+        if not self.units:
+            return "the input is empty"
         first = {reason: f" (first: {problem.place})" for reason, problem in self.first_dropped.items()}
         reasons = [f"{count:,} {reason}{first.get(reason, '')}" for reason, count in self.dropped.items()]
         return f"{self.units - self.used:,} of {self.units:,} left out: {'; '.join(reasons)}"
 
 
 def finding_dict(finding: Finding, names: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """A finding for a program. `names` are those of the texts of its examples; without, they are a list."""
+    """A finding as JSON data. `names` are the names of the examples' texts; without them, the texts are a list."""
     examples = [{**place_dict(one.problem), **_texts_dict(one.texts, names)} for one in finding.examples]
     return {**asdict(finding), "examples": examples}
 
@@ -148,7 +151,7 @@ def _texts_dict(texts: tuple[str, ...], names: tuple[str, ...] | None) -> dict[s
 
 
 def place_dict(problem: Problem) -> dict[str, Any]:
-    """A problem for a program: detail and place side by side."""
+    """A problem as JSON data: its detail and place."""
     place: Place = problem.place
     return {
         "detail": problem.detail,

@@ -13,15 +13,15 @@ from glassformer.data.checks.tally import Tally, finding_dict
 from glassformer.data.readers.fields import Fields
 from glassformer.data.readers.records import Place, Problem
 
-LONG_LINE = 40  # characters: shorter lines repeat without meaning anything
+LONG_LINE = 40  # characters: shorter lines often repeat by chance
 TEXT_PROBLEMS = {
     "encoding": "not UTF-8",
     "nul": "a NUL character",
     "too big": "far too long for one row",
     "empty": "an empty file",
     "blank": "a row without text",
-    "columns": "a row with another number of columns than the others",
-    "json": "no JSON object with the text",
+    "columns": "a row with a different number of columns from the others",
+    "json": "not a JSON object with the text",
     "header": "the header of a table",
     "syntax": "a row that is not CSV",
     "overlap": "the text is also among the held-out ones",
@@ -36,14 +36,17 @@ TEXT_NOTES = {
 }
 
 
+LINE, ROW = "line", "row"  # units of texts
+
+
 class TextFindings(Tally):
     """Filled while texts are read. A unit is a line of running text, or a row."""
 
     def __init__(self, unit: str) -> None:
         super().__init__(TEXT_PROBLEMS, TEXT_NOTES)
-        self.unit = unit  # "line" or "row"
+        self.unit = unit  # LINE or ROW
         self.files = 0
-        self.skipped_files: list[str] = []  # of folders: not texts by their names
+        self.skipped_files: list[str] = []  # in folders: files whose names are not those of texts
         self.documents = 0  # files of running text, or rows that are used
         self.characters = 0
         self.words = 0
@@ -56,6 +59,7 @@ class TextFindings(Tally):
             "units": self.units,
             "used": self.used,
             "dropped": dict(self.dropped),
+            "refused": self.refused,
             "files": self.files,
             "skipped_files": self.skipped_files,
             "documents": self.documents,
@@ -67,7 +71,7 @@ class TextFindings(Tally):
 
 
 class LineCheck:
-    """Compares long lines with those of the held-out texts and, for an examination, with earlier lines."""
+    """Compares long lines with those of the held-out texts and, if the data is examined, with earlier lines."""
 
     def __init__(self, findings: TextFindings, *, held: Mapping[str, Hashes], repeats: bool = False) -> None:
         self.findings = findings
@@ -89,6 +93,6 @@ class LineCheck:
 
 
 def long_line_hashes(texts: list[str]) -> Hashes:
-    """Of all long lines of some texts, sorted, each once."""
+    """Hashes of all long lines of the texts, sorted, each once."""
     lines = (line.strip() for text in texts for line in text.split("\n") if len(line) >= LONG_LINE)
     return np.unique(hashes_of(lines))

@@ -1,4 +1,4 @@
-"""New files that appear together and whole, or not at all."""
+"""Writes new files atomically: all of them appear complete, or none."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from glassformer.errors import DataError
 
 
 def check_new(path: Path) -> None:
-    """An error unless `path` can become a new file; its folder may still be missing."""
+    """Raises an error unless `path` can become a new file. Its folder need not exist yet."""
     if os.path.lexists(path):
-        raise DataError(f"{shown(path)} exists already. Name another output, or remove it first.")
+        raise DataError(f"{shown(path)} already exists. Choose another output, or remove it first.")
     folder = next(parent for parent in path.parents if os.path.lexists(parent))
     if not folder.is_dir():
-        raise DataError(f"{shown(path)} cannot be written: {shown(folder)} is no folder.")
+        raise DataError(f"{shown(path)} cannot be written: {shown(folder)} is not a folder.")
 
 
 class NewFiles:
-    """Files for writing text, packed as their names say: under temporary names until the block ends without an error.
+    """Files for writing text, compressed by suffix, under temporary names until the block ends without an error.
 
-    Otherwise nothing is left of them, nor of the folders that had to be made.
+    After an error, the files and the folders made for them are removed.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -74,7 +74,7 @@ class NewFiles:
 
     def _give_names(self) -> None:
         for path in self.paths:
-            check_new(path)  # nobody else made it meanwhile
+            check_new(path)  # nobody else has created it in the meantime
         given: list[Path] = []
         try:
             for path, temporary in zip(self.paths, self._temporary, strict=True):
@@ -87,7 +87,7 @@ class NewFiles:
         self._folders.clear()
 
     def _leave_nothing(self) -> None:
-        with suppress(OSError):  # the disk is full: there was more to write
+        with suppress(OSError):  # the disk is full: some data was still buffered
             self._open.close()
         for path in self._temporary:
             path.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ class NewFiles:
 
 
 def _packing(raw: IO[bytes], suffix: str) -> IO[str]:
-    """A text file that packs what is written. The same text always gives the same bytes."""
+    """A text file that compresses what is written. The same text always gives the same bytes."""
     packed: IO[bytes] = raw
     if suffix == ".gz":
         packed = cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0))

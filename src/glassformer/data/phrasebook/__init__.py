@@ -1,14 +1,14 @@
-"""The built-in corpus: English sentences, their German translations, and which word is whose.
+"""The built-in corpus: English sentences, their German translations, and the word alignment.
 
 A synchronous grammar builds both sides of each sentence from one description, so gender, case, agreement and word
-order are right, and the word alignment is known. Nothing is downloaded.
+order are correct, and the word alignment is known. Nothing is downloaded.
 
     book = phrasebook()
     book.train[0].source, book.train[0].references[0]
 
-A phrase lists every translation that the grammar holds for right: du, ihr and Sie for "you" (unless somebody is
-called by name), perfect and preterite, both orders of a known object and the time, both sexes of "teacher". The
-first one is a function of the English sentence alone: du, the perfect, the usual order.
+A phrase lists every translation that the grammar accepts: du, ihr and Sie for "you" (unless somebody is addressed by
+name), perfect and preterite, both orders of a known object and the time, both genders of "teacher". The first one is a
+function of the English sentence alone: du, the perfect, the usual order.
 """
 
 from __future__ import annotations

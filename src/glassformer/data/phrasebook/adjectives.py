@@ -1,7 +1,7 @@
 """The adjectives of the phrasebook, each with the kinds of things it fits.
 
 One line per adjective: `english comparative | German comparative [stem before an ending] | kinds`.
-A dash stands for "not used as a comparative".
+A dash means "not used as a comparative".
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ TOWNS = {
     "Paris": "Paris",
 }
 
-# Noun: English preposition of place, German one; English one of direction, German one and others as good.
+# Noun: English preposition of place, its German one; English preposition of direction, its German ones, best first.
 PLACES: dict[str, tuple[str, str, str, str]] = {
     name: (place, german_place, goal, german_goal)
     for names, place, german_place, goal, german_goal in (

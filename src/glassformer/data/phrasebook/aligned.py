@@ -1,7 +1,7 @@
-"""Tokens that know their partners, and the enumeration of equally right renderings.
+"""Tokens with alignment keys, and the enumeration of equally correct renderings.
 
-Each token carries keys. Two tokens of the two languages that share a key are linked: surely if both hold it as a
-sure key, possibly otherwise. So a linearizer may move tokens as its language wants, and the alignment follows.
+Each token carries keys. Two tokens of the two languages that share a key are linked: a sure link if it is a sure key of
+both, a possible link if not. So a linearizer may order tokens as its language needs, and the alignment follows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def tokens(text: str, *sure: int) -> list[Token]:
 
 
 def words(text: str) -> list[str]:
-    """Split a sentence into the words that alignments count: at blanks, with , . ? ! standing alone.
+    """Split a sentence into the words that alignments count: at blanks, with , . ? ! as words of their own.
 
     The dot of an ordinal number within the sentence ("am 3. Mai") stays with its number.
     """
@@ -66,7 +66,7 @@ def links(source: list[Token], target: list[Token]) -> tuple[Links, Links]:
 
 
 class Choices:
-    """The choices made during one rendering. Option 0 is the standard one; a key asked twice answers the same."""
+    """The choices made during one rendering. Option 0 is the standard one; a key always gives the same answer."""
 
     def __init__(self, script: tuple[int, ...] = (), address: int | None = None) -> None:
         self._script = script
@@ -96,7 +96,7 @@ class Choices:
 
 
 def renderings(render: Callable[[Choices], T], address: int | None = None) -> list[T]:
-    """All results of `render` over all choices it asks for, the standard one first."""
+    """The results of `render` for all combinations of its choices, the standard one first."""
     found = []
     script: tuple[int, ...] | None = ()
     while script is not None:

@@ -1,8 +1,8 @@
-"""The clause of both languages: one description, two linearizers.
+"""The clause in both languages: one description, two linearizers.
 
 English orders by function (subject, verb, objects, place, time). German puts the finite verb second, first or
-last and the rest of the verb at the end; between them stands the middle field: pronouns, then time, the
-dative, the accusative, "nicht", manner and place.
+last and the rest of the verb at the end. The middle field is between them: pronouns, then time, the dative, the
+accusative, "nicht", manner and place.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Clause:
     fronted: Phrase | None = None
     question: Phrase | None = None  # the question word
     question_part: str = ""  # what it asks for: subject, accusative, dative or an adverbial
-    late_adverb: bool = False  # "schon", "nie": rather behind the known objects than before them
-    alone: bool = False  # the whole sentence: no other clause tells its tense
-    asked: bool = False  # a direct question: English inverts, with "do" where it must
+    late_adverb: bool = False  # "schon", "nie": usually after the known objects, not before them
+    alone: bool = False  # the whole sentence: no other clause shows its tense
+    asked: bool = False  # a direct question: English inverts, with "do" if needed
     shift: int = 0
 
     # ---------------------------------------------------------------- English
@@ -221,12 +221,12 @@ class Clause:
         return [Token(form, key)], [Token(prefix, key)]
 
     def _unmarked(self) -> bool:
-        """ "They cut bread" may be past or present: nothing in the sentence tells."""
+        """ "They cut bread" may be past or present: nothing in the sentence shows which."""
         same = self.tense == "past" and self.verb.past == self.verb.base and self.alone
         return same and not self.negated and self.time is None and self.subject.english_person() != 2
 
     def _plain_future(self, choices: Choices) -> bool:
-        """With an adverbial of time the present tells the future as well as "werden" does."""
+        """With an adverbial of time, the present expresses the future as well as "werden" does."""
         return self.modal is MODALS["will"] and self.time is not None and choices.pick("future", 2) == 1
 
     def _german_modal(self, person: int, choices: Choices) -> str:
@@ -241,7 +241,7 @@ class Clause:
         return form
 
     def _prefers_perfect(self, choices: Choices) -> bool:
-        """The spoken past is the perfect, but for some verbs; mostly the other tense is as right."""
+        """The spoken past is the perfect, except for some verbs. Usually the other tense is correct too."""
         flags = self.verb.flags
         if "pret" not in flags:
             return choices.pick("tense", 2) == 0
@@ -269,7 +269,7 @@ class Clause:
         return finite, [Token(verb.prefix, key)] if verb.prefix else []
 
     def _middle(self, choices: Choices, subject: bool) -> list[Token]:
-        """The middle field in its standard order, or another as good if `choices` says so."""
+        """The middle field in its standard order, or in another correct order if `choices` says so."""
         light, heavy = self._german_objects(choices)
         head = self.subject.german("nom", choices) if subject else []
         if subject and self._may_swap(light) and choices.pick("light", 2):
@@ -277,7 +277,7 @@ class Clause:
         return head + light + self._core(choices, heavy) + self._german_tail(choices)
 
     def _may_swap(self, light: list[Token]) -> bool:
-        """A pronoun may stand before a noun as subject, unless it could be taken for the subject itself."""
+        """A pronoun may come before a noun that is the subject, unless it could be mistaken for the subject."""
         return bool(light) and not self.subject.pronominal and light[0].text not in ("sie", "Sie", "es")
 
     def _german_objects(self, choices: Choices) -> tuple[list[Token], list[tuple[bool, list[Token]]]]:
@@ -304,7 +304,7 @@ class Clause:
         return Token(token.text, tuple(k + self.shift if k == NEGATION else k for k in token.sure), token.possible)
 
     def _core(self, choices: Choices, heavy: list[tuple[bool, list[Token]]]) -> list[Token]:
-        """Time, frequency and full objects. A known object may also stand before the time."""
+        """Time, frequency and full objects. A known object may also come before the time."""
         adverbs: list[Token] = []
         for phrase in (self.time, self.frequency):
             if phrase is not None and phrase is not self.fronted:

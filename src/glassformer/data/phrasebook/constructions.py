@@ -32,7 +32,7 @@ _ALREADY = tuple(
 def draft(
     draw: Draw, name: str, source: list[Token], render: Callable[[Choices], list[Token]], mark: str = "."
 ) -> Draft:
-    """Finish a phrase; a sentence with "you" sometimes calls somebody, which settles du, ihr or Sie."""
+    """Finish a phrase. A sentence with "you" sometimes addresses somebody by name, which decides du, ihr or Sie."""
     second = any(token.text in ("you", "your") for token in source) or mark == "!"
     vocative = _vocative(draw) if second and draw.chance(0.4) else None
     lemmas = tuple(dict.fromkeys(draw.lemmas))
@@ -191,7 +191,7 @@ def modal_negation(draw: Draw, name: str) -> Draft:
 
 
 def _addressee(draw: Draw, verb: Verb) -> Pronoun | None:
-    """You, more often than not, where the verb is about people."""
+    """ "You" in most cases, if the verb is about people."""
     return Pronoun(draw.key(), 1) if NOUNS["man"] in verb.subjects and draw.chance(0.5) else None
 
 
@@ -224,7 +224,7 @@ _THINGS = tuple([
     "eat", "drink", "cook", "bake", "buy", "sell", "read", "write", "look_for", "find", "lose", "draw", "learn",
     "need", "repair", "order", "forget",
 ])  # fmt: skip
-# What one can count of a verb's objects: nobody asks which milk, or how many, someone drinks.
+# The countable objects of a verb: nobody asks which milk, or how many, someone drinks.
 _COUNTED = {
     verb: nouns
     for verb in (name.replace("_", " ") for name in _THINGS)
@@ -253,7 +253,7 @@ def object_question(word: str, german_word: str, part: str, verbs: tuple[str, ..
 
 
 def _forget_object(draw: Draw, clause: Clause, part: str) -> None:
-    """The question word stands for the object: what was drawn for it does not occur."""
+    """The question word replaces the object: remove what was drawn for it."""
     phrase = clause.accusative if part == "accusative" else clause.dative
     if isinstance(phrase, NounPhrase):
         draw.lemmas = [lemma for lemma in draw.lemmas if lemma != phrase.noun.english]
@@ -307,7 +307,7 @@ def adverbial_question(word: str, german_word: str) -> Callable[[Draw, str], Dra
 
 
 def located_verb(draw: Draw) -> Verb:
-    """A verb for what people do at some place worth asking for."""
+    """A verb for what people do at a place worth asking about."""
     return VERBS[draw.one(_LOCATED)]
 
 

@@ -236,7 +236,7 @@ def liking(draw: Draw, name: str) -> Draft:
 
 
 def _amount(draw: Draw, noun: Noun) -> int:
-    """What such a thing may cost: cheap things little, large ones round sums."""
+    """A plausible price: low for cheap things, a round sum for expensive ones."""
     if noun.kinds & {"vehicle"} and noun.english != "bicycle":
         return 1000 * draw.number(1, 20) + draw.one((0, 0, 500))
     if noun.kinds & {"furniture", "device", "vehicle"}:
@@ -298,7 +298,7 @@ def age(draw: Draw, name: str) -> Draft:
 
 
 def _years(draw: Draw, subject: Nominal) -> int:
-    """An age that fits: children are young, grandparents are not."""
+    """A plausible age: children are young, grandparents are not."""
     noun = subject.noun
     if noun is None:
         return draw.number(4, 95)

@@ -66,7 +66,7 @@ def definite(gender: str, case: str) -> str:
 
 
 def ein_word(stem: str, gender: str, case: str) -> str:
-    """A word that declines as "ein" does: ein, kein, mein, dein, sein, ihr, unser, euer, Ihr."""
+    """A word that declines like "ein": ein, kein, mein, dein, sein, ihr, unser, euer, Ihr."""
     ending = _EIN[case][gender]
     if ending and stem == "euer":
         stem = "eur"
@@ -74,7 +74,7 @@ def ein_word(stem: str, gender: str, case: str) -> str:
 
 
 def der_word(stem: str, gender: str, case: str) -> str:
-    """A word that declines as "dieser" does, from its stem: dies, jed, welch."""
+    """A word that declines like "dieser", from its stem: dies, jed, welch."""
     return stem + _DIESER[case][gender]
 
 

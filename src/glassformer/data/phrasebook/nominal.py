@@ -44,7 +44,7 @@ class _Nominal:
 
 @dataclass(slots=True)
 class Pronoun(_Nominal):
-    """A personal pronoun; `person` runs from 0 to 5 (1 stands for any "you"), `gender` matters for the third."""
+    """A personal pronoun; `person` is 0 to 5 (1 is any "you"), `gender` matters for the third person."""
 
     key: int
     person: int
@@ -88,7 +88,7 @@ class Pronoun(_Nominal):
 
 @dataclass(slots=True)
 class Referring(Pronoun):
-    """ "it" or "they" for a noun of the same sentence: German takes that noun's gender."""
+    """ "it" or "they" for a noun of the same sentence: German uses that noun's gender."""
 
     antecedent: NounPhrase | None = None
 
@@ -98,7 +98,7 @@ class Referring(Pronoun):
         return [Token("they" if self.antecedent.plural else "it", (self.key,))]
 
     def german(self, case: str, choices: Choices) -> list[Token]:
-        """er, sie, es as the noun is masculine, feminine, neuter."""
+        """er, sie or es, by the gender of the noun."""
         assert self.antecedent is not None
         return [Token(german.third_person(self.antecedent.german_gender(choices), case), (self.key,))]
 
@@ -134,7 +134,7 @@ class Name(_Nominal):
 
 @dataclass(slots=True)
 class NounPhrase(_Nominal):
-    """Determiner, number, adjective, noun. `key` and the two that follow it are the keys of its words.
+    """Determiner, number, adjective, noun. `key` and the next two numbers are the keys of its words.
 
     `determiner` is one of the, a, this, no, none, number, many or an owner: "0" (my) to "5" (their), "2f" (her).
     """
@@ -145,7 +145,7 @@ class NounPhrase(_Nominal):
     plural: bool = False
     adjective: Adjective | None = None
     count: int = 0
-    feminine: bool | None = None  # None: English does not tell, both are right
+    feminine: bool | None = None  # None: English does not say, both are correct
 
     pronominal = False
 
@@ -263,7 +263,7 @@ Nominal = Pronoun | Referring | Name | NounPhrase
 
 @dataclass(slots=True)
 class Prepositional:
-    """A preposition with its noun phrase; the German one fuses with the article where natives do so."""
+    """A preposition with its noun phrase. The German one fuses with the article where native speakers do so."""
 
     key: int
     english_preposition: str
@@ -292,8 +292,8 @@ class Prepositional:
 class Fixed:
     """A phrase of fixed wording in both languages: an adverb, "at home", a predicate.
 
-    As many words on both sides are linked one to one, others all to all; a German word may say which English
-    ones it stands for: "vor:3 zwei:1 Tagen:2" for "two days ago".
+    If both sides have the same number of words, they are linked one to one, otherwise all to all. A German word may
+    say which English words it translates: "vor:3 zwei:1 Tagen:2" for "two days ago".
     """
 
     key: int

@@ -1,8 +1,8 @@
 """The nouns of the phrasebook: English and German forms, gender, and what kind of thing each one is.
 
 One line per noun: `english plural | German gender plural [weak form] | kinds [| feminine feminine-plural]`.
-A dash stands for "has no plural" (mass nouns). A weak noun gives its form outside the nominative singular.
-The last column is there where English does not tell a man from a woman ("teacher": Lehrer, Lehrerin).
+A dash means "has no plural" (mass nouns). A weak noun gives its form outside the nominative singular.
+The last column is for nouns where English does not distinguish men and women ("teacher": Lehrer, Lehrerin).
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class Noun:
 
     @property
     def mass(self) -> bool:
-        """True for what cannot be counted: water, money."""
+        """True for uncountable nouns: water, money."""
         return "mass" in self.kinds
 
 
@@ -241,7 +241,7 @@ NOUNS: dict[str, Noun] = {line.split()[0]: _noun(line) for line in _TABLE.strip(
 
 @cache
 def nouns_of(kinds: str) -> tuple[Noun, ...]:
-    """The nouns that are of one of `kinds` (separated by blanks) or named there; "-name" takes one away."""
+    """The nouns of these `kinds` (separated by blanks); a noun's own name adds it, "-name" removes it."""
     wanted = {kind for kind in kinds.split() if not kind.startswith("-")}
     unwanted = {kind[1:] for kind in kinds.split() if kind.startswith("-")}
     return tuple(

@@ -22,7 +22,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Vocative:
-    """Somebody called at the end of the sentence, who settles what "you" is: 0 du, 1 ihr, 2 Sie."""
+    """Somebody addressed at the end of the sentence, which decides what "you" is: 0 du, 1 ihr, 2 Sie."""
 
     english: tuple[str, ...]
     german: tuple[str, ...]
@@ -34,9 +34,9 @@ _COMMA, _END, _CALLED = 1_000, 1_001, 1_002  # keys no other token uses
 
 @dataclass(slots=True)
 class Draft:
-    """A phrase whose English side is known and whose German side waits: most drafts are not wanted.
+    """A phrase with its English side; the German side is built on demand, since most drafts are rejected.
 
-    `render` gives the German words under the choices it asks for; `pairs` are the verb-object pairs used.
+    `render` gives the German words for some choices; `pairs` are the verb-object pairs used.
     """
 
     english: list[Token]
@@ -53,7 +53,7 @@ class Draft:
         return sentence([*self.english, *_called(self.vocative)[0], Token(self.mark)])
 
     def phrase(self) -> Phrase:
-        """Put both sides, the vocative and the final mark together; collect all renderings of the German side."""
+        """Combine both sides, the vocative and the final punctuation; collect all renderings of the German side."""
         called_english, called_german = _called(self.vocative)
         end = [Token(self.mark, (_END,))]
         english = self.english + called_english + end

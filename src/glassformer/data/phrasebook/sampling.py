@@ -52,7 +52,7 @@ _OWNABLE = frozenset((
     "clothes", "portable", "tableware", "vehicle", "pet", "text", "furniture", "device", "home",
     "gift", "image", "room", "toy", "wealth", "thought", "event",
 ))  # fmt: skip
-_PARTICULAR = ("understand", "forget", "use", "know", "learn", "try on", "put on", "take off")  # one certain thing
+_PARTICULAR = ("understand", "forget", "use", "know", "learn", "try on", "put on", "take off")  # a particular thing
 _UNQUALIFIED = ("wash", "clean", "tidy up")  # "wash the clean dress"
 _BY_FRAME: dict[str, list[Verb]] = {}
 for _verb in COMMON_VERBS:
@@ -60,7 +60,7 @@ for _verb in COMMON_VERBS:
 
 
 class Draw:
-    """One sentence in the making: the random numbers, the keys given out, the lemmas and pairs used."""
+    """A sentence under construction: its random numbers, the keys given out, the lemmas and pairs used."""
 
     def __init__(self, random: Random) -> None:
         self._next = random.random
@@ -75,7 +75,7 @@ class Draw:
         return self._key
 
     def one(self, options: Sequence[T]) -> T:
-        """One of `options`, all as likely."""
+        """One of `options`, all equally likely."""
         return options[int(self._next() * len(options))]
 
     def chance(self, probability: float) -> bool:
@@ -128,7 +128,7 @@ class Draw:
         fitting = FITTING[noun.english]
         if fitting and not plain and "kin" not in noun.kinds and self.chance(0.25):
             adjective = self.one(fitting)
-            if adjective.english != "ill":  # never stands before its noun
+            if adjective.english != "ill":  # never comes before its noun
                 phrase.adjective = adjective
                 self.lemmas.append(adjective.english)
         return phrase
@@ -154,12 +154,12 @@ class Draw:
         return determiner, plural and "transport" not in noun.kinds, self.number(2, 9) if count else 0
 
     def _owner(self, owner: Nominal | None) -> str:
-        """Whose relative it is: mostly the subject's, where it is clear who that is."""
+        """Whose relative it is: usually the subject's, if it is clear who that is."""
         own = self._own(owner)
         return self.one(_OWNERS) if own == "the" or self.chance(0.2) else own
 
     def _own(self, owner: Nominal | None) -> str:
-        """The subject's own, or "the" where it is not clear whether that is his, her or its."""
+        """The subject's own, or "the" if it is not clear whether that is his, her or its."""
         if isinstance(owner, Pronoun):
             return "2f" if owner.person == 2 and owner.gender == "f" else str(owner.person)
         if owner is None:
@@ -169,7 +169,7 @@ class Draw:
         return {"m": "2", "f": "2f"}.get(owner.gender, "the")
 
     def generic(self, clause: Clause) -> None:
-        """Make the object one of a kind, as habits have it: apples, milk."""
+        """Make the object generic, as in habits: apples, milk."""
         part = clause.accusative
         if isinstance(part, NounPhrase) and not part.noun.kinds & (_KNOWN | {"kin", "owned", "royal", "person"}):
             part.determiner, part.plural, part.count = "none", not part.noun.mass, 0
@@ -191,7 +191,7 @@ class Draw:
         return phrase
 
     def forget_pairs(self) -> None:
-        """Take back the objects drawn so far: the sentence will not have them."""
+        """Discard the objects drawn so far: the sentence will not have them."""
         gone = {noun for _, noun in self.pairs}
         self.lemmas = [lemma for lemma in self.lemmas if lemma not in gone]
         self.pairs = []
@@ -211,7 +211,7 @@ class Draw:
         return self.adverb((_TIMES if "far" in verb.flags else _NEAR_TIMES)[when])
 
     def place(self, noun: Noun, *, goal: bool = False) -> Prepositional:
-        """Where (dative) or whereto (accusative, or "zu" with the dative), as natives say it."""
+        """A place (dative) or a goal (accusative, or "zu" with the dative), as native speakers say it."""
         where, german_where, goes, german_goes = PLACES[noun.english]
         phrase = NounPhrase(self.key(), noun, "the")
         if not goal and noun.english in ("hotel", "restaurant", "village") and self.chance(0.4):
@@ -268,7 +268,7 @@ class Draw:
         return clause
 
     def _present(self, clause: Clause, bare: bool) -> None:
-        """English tells what is going on (-ing) from what is usual; German does not."""
+        """English distinguishes what is happening now (-ing) from what is usual; German does not."""
         flags = clause.verb.flags
         if flags & {"timeless", "state"}:
             return
@@ -281,7 +281,7 @@ class Draw:
             clause.time = self.time("now" if now else "future", clause.verb)
 
     def _habit(self, clause: Clause) -> None:
-        """What happens often or every day, to things of a kind."""
+        """Something that happens often or every day, with a generic object."""
         if self.chance(0.7) or clause.verb.frame == "place":
             clause.frequency = self.adverb(FREQUENCIES)
         else:
@@ -289,7 +289,7 @@ class Draw:
         self.generic(clause)
 
     def _fill(self, clause: Clause) -> None:
-        """Give the verb what it governs."""
+        """Add the objects and complements that the verb governs."""
         verb, subject = clause.verb, clause.subject
         if verb.frame == "acc":
             clause.accusative = self.object(verb, subject)
@@ -305,7 +305,7 @@ class Draw:
             clause.complement = self.where(verb)
 
     def where(self, verb: Verb) -> Phrase:
-        """The place or goal that a verb asks for."""
+        """The place or goal that a verb needs."""
         if verb.name in ("travel", "live") and self.chance(0.4):
             return self._town(verb)
         if verb.name in ("go", "stay") and self.chance(0.15):
@@ -328,7 +328,7 @@ class Draw:
 
 _HUMAN = frozenset(("person", "kin"))
 _RECEIVERS = tuple(noun for noun in NOUNS.values() if noun.kinds & _HUMAN)
-# Whom a subject of each person may act on: not I on me or us, not you on you.
+# The persons that a subject of each person may act on: not I on me or us, not you on you.
 _OTHERS = ((1, 2, 2, 5), (0, 2, 2, 3, 5), (0, 1, 2, 3, 5), (1, 2, 2, 5), (0, 2, 2, 3, 5), (0, 1, 2, 3))
 _AGENT_DETERMINERS = (("the", False, 0),) * 9 + (("the", True, 0),) * 3 + (("this", False, 0), ("a", False, 0))
 _OBJECT_DETERMINERS = (

@@ -49,7 +49,7 @@ def joined(
 
 
 def person(draw: Draw) -> Nominal:
-    """Somebody whom a pronoun can take up again without doubt about its gender."""
+    """Somebody to whom a pronoun can refer without doubt about the gender."""
     subject = draw.subject(_PEOPLE)
     while subject.english_person() == 2 and subject.gender == "n":
         subject = draw.pronoun((0, 1, 2, 3, 5))
@@ -57,7 +57,7 @@ def person(draw: Draw) -> Nominal:
 
 
 def again(draw: Draw, subject: Nominal) -> Pronoun:
-    """The pronoun for somebody named before."""
+    """The pronoun for somebody mentioned before."""
     if isinstance(subject, Pronoun):
         return Pronoun(draw.key(), subject.person, subject.gender)
     return Pronoun(draw.key(), subject.english_person(), subject.gender)
@@ -71,7 +71,7 @@ def state(draw: Draw, subject: Nominal, options: Sequence[tuple[str, str]], tens
 
 
 def having(draw: Draw, subject: Nominal, tense: str, act: Verb, determiner: str) -> Clause:
-    """Somebody has (no) time, or (no) money where the act costs some."""
+    """Somebody has (no) time, or (no) money if the act costs money."""
     noun = draw.fresh((NOUNS["time"], NOUNS["money"]) if act.name in _MONEY else (NOUNS["time"],))
     draw.lemmas.append("have")
     return Clause(subject, VERBS["have"], tense, accusative=NounPhrase(draw.key(), noun, determiner))
@@ -139,7 +139,7 @@ def because(draw: Draw, name: str) -> Draft:
     bad = event.verb.flags & {"mishap"} or event.verb.name == "cry" or forced
     moods: Sequence[tuple[str, str]] = _BAD_MOODS if bad else _GOOD_MOODS
     if type(event.subject) is Pronoun:
-        moods = moods[:2]  # nobody is surprised at what he does himself
+        moods = moods[:2]  # people are not surprised by their own actions
     main = state(draw, subject, moods, "past" if tense == "past" and draw.chance(0.4) else "present")
     return joined(draw, name, main, conjunction, event)
 
@@ -165,7 +165,7 @@ def _hindrance(draw: Draw, subject: Nominal, act: Verb) -> Clause:
 
 
 def _act(draw: Draw) -> Verb:
-    """A verb for what takes people some time and effort."""
+    """A verb for something that takes time and effort."""
     return VERBS[draw.one(_EFFORTS)]
 
 
@@ -210,7 +210,7 @@ def condition(draw: Draw, name: str) -> Draft:
 
 
 def _means(draw: Draw, subject: Nominal, act: Verb) -> Clause:
-    """What an act hangs on: time or money, the weather, the state of the one who acts."""
+    """What an act depends on: time or money, the weather, the state of the person."""
     kind = draw.number(0, 2)
     if kind == 0 and act.name in _OUTDOORS:
         return weather(draw, "present", bad=draw.chance(0.3))
@@ -220,7 +220,7 @@ def _means(draw: Draw, subject: Nominal, act: Verb) -> Clause:
 
 
 def _suiting(draw: Draw, clause: Clause, verb: Verb) -> Verb:
-    """The verb of the act, or one that suits the state which `clause` names."""
+    """The verb of the act, or one that fits the state in `clause`."""
     if clause.verb.name != "be" or not isinstance(clause.complement, Fixed):
         return verb
     acts = _ACTS.get((clause.complement.source, clause.complement.target))
@@ -228,7 +228,7 @@ def _suiting(draw: Draw, clause: Clause, verb: Verb) -> Verb:
 
 
 def _retire(draw: Draw, main: Clause, clause: Clause) -> None:
-    """The tired and the ill go home or stay there."""
+    """People who are tired or ill go home or stay there."""
     if clause.verb.name != "be" or main.verb.name not in ("go", "stay") or type(clause.subject) is Weather:
         return
     draw.forget_pairs()
@@ -330,7 +330,7 @@ def indirect(draw: Draw, name: str) -> Draft:
     return joined(draw, name, main, None, _second(event))
 
 
-# "it": who or what the reason is about decides what the pronoun stands for.
+# "it": what the reason is about decides what the pronoun refers to.
 _REASONS = {
     "eat": (False, "tasty fresh"),
     "buy": (False, "cheap beautiful"),

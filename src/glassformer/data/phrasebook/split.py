@@ -1,10 +1,10 @@
-"""What is learned and what is kept back: the hold-out and the drawing of the three parts.
+"""What is held out, and how the three parts are drawn.
 
-Held out are combinations, not sentences: pairs of a verb and its object ("repair", "radio") and pairs of a
-construction and a lemma ("weil-clause", "repair"). Whether a combination is held out is a function of its
-letters alone. Training sentences hold none; each sentence to validate or test with holds at least one, while
-its construction, its lemmas and every word form on both sides occur at least `MINIMUM` times in training: what
-is new is how they come together.
+The split holds out combinations, not sentences: pairs of a verb and its object ("repair", "radio") and pairs of a
+construction and a lemma ("weil-clause", "repair"). Whether a combination is held out is a function of its letters
+alone. Training sentences contain none of them. Each validation or test sentence contains at least one, while its
+construction, its lemmas and every word form on both sides occur at least `MINIMUM` times in training: only the
+combination is new.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from glassformer.errors import DataError
 
 T = TypeVar("T")
 Combination = tuple[str, str, str]
-Progress = Callable[[int, int], None]  # phrases drawn so far, and in all
+Progress = Callable[[int, int], None]  # phrases drawn so far, and in total
 MINIMUM = 20  # how often each part of a test sentence occurs in training
 _PAIR_RATE, _LEMMA_RATE = 80, 30  # per thousand
 _FEW = 4  # verbs with fewer objects than this keep all of them in training
@@ -100,7 +100,7 @@ for _entry in VERBS.values():
 _ESSENTIAL = frozenset(
     ["be", "have", "know", "like", "cost", "belong to", "put", "lie", "stand", "time", "money", "rain", "snow"]
 )
-# Where a noun decides the German verb (to put a glass is "stellen", a book "legen"), each must be seen.
+# If a noun decides the German verb (to put a glass is "stellen", a book "legen"), each must be in training.
 _LEXICAL = frozenset(["placement", "put"])
 _CONTENT = (frozenset(NOUNS) | {verb.name for verb in VERBS.values()}) - _ESSENTIAL
 _DOCUMENT_LEMMAS = frozenset((phrase.construction, lemma) for phrase in DOCUMENT_SENTENCES for lemma in phrase.lemmas)
@@ -108,7 +108,7 @@ _DOCUMENT_LEMMAS = frozenset((phrase.construction, lemma) for phrase in DOCUMENT
 
 @dataclass(frozen=True, slots=True)
 class Phrasebook:
-    """The three parts; no English sentence stands in two of them."""
+    """The three parts; no English sentence is in two of them."""
 
     train: list[Phrase]
     valid: list[Phrase]
@@ -125,7 +125,7 @@ def combinations(construction: str, lemmas: Iterable[str], pairs: Iterable[tuple
 
 
 def held_out(combination: Combination) -> bool:
-    """True if this combination never occurs in training; depends on nothing but its letters."""
+    """True if this combination never occurs in training; depends only on its letters."""
     kind, first, second = combination
     if kind == "pair":
         if first in _LEXICAL or len(_OBJECTS.get(first, ())) < _FEW or (first, second) in DOCUMENT_PAIRS:
@@ -142,7 +142,7 @@ def draft_of(construction: str, random: Random) -> Draft:
 
 
 def drafts(random: Random) -> Iterator[Draft]:
-    """An endless stream of drafts, over the mixture of constructions."""
+    """An endless stream of drafts from the mixture of constructions."""
     while True:
         name = _MIXTURE[int(random.random() * len(_MIXTURE))]
         yield draft_of(name, random)
@@ -153,8 +153,8 @@ def phrasebook(
 ) -> Phrasebook:
     """Draw a phrasebook; the same sizes and seed give the same one.
 
-    The sentences of the documents open the training part, as far as it is long enough. `progress` is told how many
-    phrases are drawn, and of how many.
+    The training part begins with the sentences of the documents, as many as fit. `progress` is called with the number
+    of phrases drawn so far and the total.
     """
     for name, size in (("train", train), ("valid", valid), ("test", test)):
         if size < 0:
@@ -164,8 +164,8 @@ def phrasebook(
     known = list(DOCUMENT_SENTENCES[:train])
     seen = {phrase.source for phrase in DOCUMENT_SENTENCES}
     held: dict[Combination, bool] = {}
-    told = None if progress is None else partial(_tell, progress, seen, total)
-    learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held), told)
+    report = None if progress is None else partial(_report, progress, seen, total)
+    learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held), report)
     parts, forms = _frequent(_parts(phrase) for phrase in learned), _frequent(_forms(phrase) for phrase in learned)
 
     def testable(draft: Draft) -> bool:
@@ -173,7 +173,7 @@ def phrasebook(
             return False
         return forms.issuperset(_forms(draft.phrase()))
 
-    fresh = _distinct(random, valid + test, seen, testable, told)
+    fresh = _distinct(random, valid + test, seen, testable, report)
     return Phrasebook(learned, fresh[:valid], fresh[valid:])
 
 
@@ -202,9 +202,9 @@ def _frequent(parts: Iterable[Iterable[T]]) -> set[T]:
 
 
 def _distinct(
-    random: Random, size: int, seen: set[str], wanted: Callable[[Draft], bool], told: Callable[[], None] | None
+    random: Random, size: int, seen: set[str], accept: Callable[[Draft], bool], report: Callable[[], None] | None
 ) -> list[Phrase]:
-    """Draw `size` phrases with new English sentences that are `wanted`; adds them to `seen`."""
+    """Draw `size` phrases that `accept` accepts, with new English sentences; adds the sentences to `seen`."""
     found: list[Phrase] = []
     limit = 60 * size + 20_000
     for tries, draft in enumerate(drafts(random)):
@@ -212,15 +212,15 @@ def _distinct(
             break
         if tries >= limit:
             raise DataError(_too_few(size, len(found)))
-        if wanted(draft) and (source := draft.source) not in seen:
+        if accept(draft) and (source := draft.source) not in seen:
             seen.add(source)
             found.append(draft.phrase())
-            if told is not None and len(found) % 500 == 0:
-                told()
+            if report is not None and len(found) % 500 == 0:
+                report()
     return found
 
 
-def _tell(progress: Progress, seen: set[str], total: int) -> None:
+def _report(progress: Progress, seen: set[str], total: int) -> None:
     progress(min(len(seen), total), total)
 
 

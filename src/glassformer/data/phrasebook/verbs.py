@@ -1,17 +1,17 @@
 """The verbs of the phrasebook: forms in both languages, what they govern, and who or what fits them.
 
 One line per verb: `english past participle | German er-form preterite participle auxiliary | frame | subjects | objects
-[| flags]`. A German prefix that separates is set off by "|" written as "+": "an+rufen". A dash asks for the
-regular form. An English particle is joined by "_" (stays with the verb: look_for) or "+" (goes behind a
-pronoun: pick+up); "#" sets off a note that tells two senses apart (put#lying: legen, put#standing: stellen).
+[| flags]`. A separable German prefix is joined by "+": "an+rufen". A dash means the
+regular form. An English particle is joined by "_" (stays with the verb: look_for) or "+" (goes after a
+pronoun: pick+up); "#" starts a note that distinguishes two senses (put#lying: legen, put#standing: stellen).
 
 Frames: `none`, `acc`, `dat`, `double` (give him a book), `to` (explain the plan to him), `place` (live in ...),
 `goal` (go to ...), and `auf:acc`, `mit:dat` ... for a German preposition with its case.
 Flags: `twin` (English doubles the last consonant), `state` (no -ing form), `timeless` (a lasting state: no
 adverbial of time, no modal), `point` (over in an instant: no -ing form), `mishap` (nobody plans it: no modal, no
 imperative), `sudden` (the same, and no adverbial of the future), `happens` (not intended: no modal), `far` (goes
-with "last year"), `stay` (not with "now"), `pret` (German prefers the preterite), `both` (but the perfect is as
-right), `rare` (not picked at random).
+with "last year"), `stay` (not with "now"), `pret` (German prefers the preterite), `both` (but the perfect is correct
+too), `rare` (not picked at random).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Readers: files of every kind to records, one for each unit of the input."""
+"""Readers: turn files of every kind into records, one for each unit of the input."""

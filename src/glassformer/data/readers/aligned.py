@@ -13,7 +13,7 @@ from glassformer.data.readers.sentences import Side, pair
 
 
 def read_aligned(source: Path, target: Path, *, on_read: Callable[[int], None] | None = None) -> Iterator[Record]:
-    """One record for each line of the longer file; where it has no partner, the record says so."""
+    """One record for each line of the longer file. A line without a partner gets a problem."""
     lefts = lines_of(blocks_of(source, on_read=on_read), source)
     rights = lines_of(blocks_of(target, on_read=on_read), target)
     left_name, right_name = shown(source), shown(target)
@@ -33,7 +33,7 @@ def read_aligned(source: Path, target: Path, *, on_read: Callable[[int], None] |
 
 
 def _surplus(first: int, lines: Iterator[Line], *, longer: Path, shorter: Path, left: bool = False) -> Iterator[Record]:
-    """What is left of the longer file. It is counted ahead, so that every problem can tell both counts."""
+    """The rest of the longer file. Its lines are counted first, so that every problem can give both counts."""
     name = shown(longer)
     counts = f"{shown(shorter)} has {first - 1:,} lines, {name} has {count_lines(longer):,}"
     for number, (text, byte, oddities) in enumerate(lines, first):

@@ -11,7 +11,7 @@ from glassformer.errors import DataError
 
 _HEADER_WORDS = {"source", "target", "src", "tgt", "trg", "source_text", "target_text", "source text", "target text"}
 _PARTNERS = {"source": "target", "src": "tgt", "source_text": "target_text", "source text": "target text"}
-HOPELESS = 1000  # rows without the columns needed, from the first on, after which a file is taken for no table
+HOPELESS = 1000  # if this many first rows lack the columns, the file is not a table
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def choose_columns(
     columns: tuple[str, str] | None = None,
     languages: tuple[str, str] | None = None,
 ) -> Columns:
-    """By number (from 1) or header name, else by language in the header, else the first two."""
+    """Chosen by number (from 1) or header name, else by language in the header, else the first two."""
     if columns is not None:
         source, target = (find_column(wanted, first_row, name) for wanted in columns)
         if source == target:
@@ -52,7 +52,7 @@ def choose_columns_to_fill(
     columns: tuple[str, str] | None = None,
     languages: tuple[str, str] | None = None,
 ) -> tuple[Columns, str]:
-    """The same for a table whose target column may not be there yet: then also the header of the new last column."""
+    """The same for a table that may lack the target column; then also returns the header of the new last column."""
     cells = [cell.strip().casefold() for cell in first_row]
     if columns is not None and not columns[1].isdecimal() and columns[1].casefold() not in cells:
         return Columns(find_column(columns[0], first_row, name), len(first_row), header=True), columns[1]
@@ -66,7 +66,7 @@ def choose_columns_to_fill(
 
 
 def _two_named(first_row: Sequence[str]) -> Columns | None:
-    """The two columns that a header calls by languages, or source and target, wherever they stand."""
+    """The two columns whose headers are languages, or source and target, in any position."""
     named = [place for place, cell in enumerate(first_row) if _is_header_word(cell.strip()) and cell.casefold() != "id"]
     if len(named) != 2 or first_row[named[0]].strip() == first_row[named[1]].strip():
         return None
@@ -74,7 +74,7 @@ def _two_named(first_row: Sequence[str]) -> Columns | None:
 
 
 def find_column(wanted: str, first_row: Sequence[str], name: str) -> int:
-    """The place, from 0, of a column that was chosen by number (from 1) or by header name."""
+    """The index, from 0, of a column given by number (from 1) or by header name."""
     if wanted.isdecimal():
         if int(wanted) < 1:
             raise DataError(f"{name}: there is no column {wanted}; columns count from 1.")
@@ -109,8 +109,8 @@ def _is_header_word(cell: str) -> bool:
 
 
 def no_table(name: str, needed: int, rows: int, *, kind: str, separated: str) -> DataError:
-    """The error for a file whose rows all lack the columns."""
+    """The error for a file in which no row has the columns."""
     return DataError(
         f"{name} does not look like a {kind}: none of its first {rows:,} rows has {needed} columns separated by "
-        f"{separated}. Two aligned files are given as two names; other columns are chosen by number or name."
+        f"{separated}. For two aligned files, give two names; choose other columns by number or name."
     )

@@ -1,4 +1,4 @@
-"""Rows of CSV from lines: a quoted cell may hold newlines, and every row knows its number, line and byte."""
+"""Reads CSV rows from lines. A quoted cell may contain newlines. Every row has its number, line and byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DELIMITERS = (",", ";", "\t")
 
 @dataclass(slots=True)
 class Row:
-    """The cells of one row; with a problem, as far as they could be read."""
+    """The cells of one row; if there is a problem, those that could be read."""
 
     cells: list[str]
     place: Place  # of its first line
@@ -25,7 +25,7 @@ class Row:
 
 
 def sniff_delimiter(texts: Sequence[str]) -> str:
-    """The delimiter that cuts most of the first rows into the same number of columns, at least two."""
+    """The delimiter that splits most of the first rows into the same number of columns, at least two."""
     return max(_DELIMITERS, key=lambda delimiter: _evenness(texts, delimiter))
 
 
@@ -39,18 +39,18 @@ def _evenness(texts: Sequence[str], delimiter: str) -> float:
 
 
 class _Feed:
-    """Hands lines to the csv reader, and knows which lines the row at hand is made of."""
+    """Passes lines to the csv reader and remembers which lines the current row consists of."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
         self._begun = False
         self._size = 0
         self.taken: list[Line] = []
-        self.goes_on = False  # a quoted cell was still open at the end of the first line
+        self.continued = False  # a quoted cell was still open at the end of the first line
 
     def begin(self, line: Line) -> None:
         self.taken, self._size = [line], len(line[0])
-        self._begun, self.goes_on = True, False
+        self._begun, self.continued = True, False
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -62,8 +62,8 @@ class _Feed:
         return self.taken[-1][0].replace("\0", "\ufffd") + "\n"
 
     def _further(self) -> Line:
-        """A line that a quoted cell goes on in."""
-        self.goes_on = True
+        """The next line, in which a quoted cell continues."""
+        self.continued = True
         line = next(self._lines)
         self._size += len(line[0]) + 1
         if self._size > MAX_LINE or _is_too_big(line):
@@ -72,7 +72,7 @@ class _Feed:
 
 
 def csv_rows(lines: Iterator[Line], delimiter: str, name: str) -> Iterator[Row]:
-    """All rows. A quote that is never closed is an error: nobody could say where the next row begins."""
+    """All rows. A quote that is never closed is an error: the next row could begin anywhere."""
     feed = _Feed(lines)
     reader = csv.reader(feed, delimiter=delimiter, strict=True)
     line_number = 1
@@ -92,10 +92,10 @@ def _next_row(reader: Iterator[list[str]], feed: _Feed, place: Place, line_numbe
         cells = next(reader)
     except csv.Error as error:
         where = f"row {place.number:,} (line {line_number:,}, byte {place.byte:,})"
-        if feed.goes_on:
+        if feed.continued:
             raise DataError(
-                f"{place.file}, {where}: a quote opens in this row and is not closed as it should be. Close it, write "
-                "quotes inside a cell twice, or save the table as TSV."
+                f"{place.file}, {where}: a quote opens in this row and is not closed correctly. Close it, double the "
+                "quotes inside a cell, or save the table as TSV."
             ) from None
         if "limit" in str(error):
             problem = Problem("too big", f"a cell of over {csv.field_size_limit():,} characters", place)

@@ -20,13 +20,13 @@ from glassformer.data.readers.roles import Chosen, Roles, choose_keys, choose_pl
 from glassformer.data.readers.sentences import UNUSABLE, escape_flaw
 from glassformer.errors import DataError
 
-PEEK = 1000  # rows that decide about delimiter, header and columns
+PEEK = 1000  # rows that determine delimiter, header and columns
 OnRead = Callable[[int], None] | None
 
 
 @dataclass(slots=True)
 class Fields:
-    """The chosen fields of one row, as they are in the file. With a `problem` the row cannot be used."""
+    """The chosen fields of one row, as they are in the file. A row with a `problem` cannot be used."""
 
     texts: tuple[str, ...]
     place: Place
@@ -35,7 +35,7 @@ class Fields:
 
 
 def read_fields(path: Path, kind: str, roles: Roles, *, on_read: OnRead = None) -> Iterator[Fields]:
-    """One record for each row. Rows with another number of columns than most are problems, not guesses."""
+    """One record for each row. A row with an unusual number of columns is a problem; its fields are not guessed."""
     if kind == "jsonl":
         return _read_objects(path, roles, on_read)
     return _read_table(path, kind, roles, on_read)
@@ -52,8 +52,8 @@ def _read_table(path: Path, kind: str, roles: Roles, on_read: OnRead) -> Iterato
     width = Counter(len(row.cells) for row in filled).most_common(1)[0][0]
     if width <= max(chosen.places):
         raise DataError(
-            f"{name}: most of its first {len(filled):,} rows have {width} column{'s' * (width > 1)}, and column "
-            f"{max(chosen.places) + 1} is asked for. Choose others with --columns."
+            f"{name}: most of its first {len(filled):,} rows have {width} column{'s' * (width > 1)}, but column "
+            f"{max(chosen.places) + 1} was requested. Choose other columns with --columns."
         )
     header = filled[0] if chosen.header else None
     for row in chain(peek, rows):
@@ -77,7 +77,7 @@ def _fields(row: Row, chosen: Chosen, width: int) -> Fields:
 
 
 def _odd(row: Row, chosen: Chosen, width: int) -> Fields:
-    """A row that is malformed, or that something is noted about."""
+    """A row with a problem or a note."""
     problem = row.problem or next((odd for odd in row.oddities if odd.kind in UNUSABLE), None)
     if problem is None and not any(cell.strip() for cell in row.cells):
         return _unusable(row)
@@ -109,7 +109,7 @@ def _read_objects(path: Path, roles: Roles, on_read: OnRead) -> Iterator[Fields]
         if problem is not None:
             misses, filled = misses + 1, filled + bool(line[0].strip())
             if misses == number == HOPELESS and filled:
-                raise not_json_lines(name, number)
+                raise not_json_lines(name, number, shapes=roles.shape)
             yield Fields((), place, Problem("blank", "a blank line", place) if problem.kind == "blank" else problem)
             continue
         if keys is None:
@@ -117,7 +117,7 @@ def _read_objects(path: Path, roles: Roles, on_read: OnRead) -> Iterator[Fields]
         notes = tuple(odd for odd in line[2] if odd.kind not in UNUSABLE)
         yield _object_fields(value, keys, place, notes, has_label=roles.has_label)
     if misses == number and filled:
-        raise not_json_lines(name, number)
+        raise not_json_lines(name, number, shapes=roles.shape)
 
 
 def _object_fields(

@@ -1,7 +1,7 @@
-"""Files with room for translations: the texts to translate, and the same file with them filled in.
+"""Files to fill in: finds the texts to translate, and writes the same file with the translations.
 
-The readers say where things are; every byte that is not a translation stays as it was. Existing translations stay
-unless they are asked for again.
+The readers say where things are; every byte that is not a translation stays the same. Existing translations are kept
+unless they are requested again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from glassformer.errors import DataError
 
 Choice = tuple[str, str] | None
 
-FIRST = ("msgstr", "msgstr[0]")  # translations of msgid; the other forms are of msgid_plural
+FIRST = ("msgstr", "msgstr[0]")  # translations of msgid; the other forms translate msgid_plural
 KINDS = (".po", ".tsv", ".csv", ".jsonl", ".tmx")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
@@ -29,12 +29,12 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\
 def open_to_fill(
     path: Path, *, columns: Choice = None, languages: Choice = None, again: bool = False, fuzzy: bool = False
 ) -> Fillable:
-    """`again`: also what is translated already. `fuzzy`: entries of a .po file are marked as not yet checked."""
+    """`again`: also texts that have a translation. `fuzzy`: mark entries of a .po file as not yet checked."""
     kind = kind_of(path)
     if fuzzy and kind != "po":
-        raise DataError(f"{shown(path)}: only entries of .po files can be marked as fuzzy. Leave the option out.")
+        raise DataError(f"{shown(path)}: only entries of .po files can be marked as fuzzy. Omit the option.")
     if columns and kind in ("po", "tmx"):
-        raise DataError(f"{shown(path)}: a .{kind} file has no columns. Leave --columns out.")
+        raise DataError(f"{shown(path)}: a .{kind} file has no columns. Omit --columns.")
     for option, two in (("--columns", columns), ("--languages", languages)):
         if two is not None and two[0] == two[1]:
             raise DataError(f"{option} {','.join(two)}: source and target must differ.")
@@ -55,12 +55,14 @@ def _po(path: Path, content: str, *, again: bool, fuzzy: bool) -> Fillable:
     lines, found, position = content.split("\n"), Fillable(), 0
     for entry in entries_of(path):
         texts, problem = unescaped(entry)
+        if problem is not None and problem.kind == "syntax" and not entry.obsolete and set(texts) != {"domain"}:
+            raise DataError(f"{problem}. Correct the file first, for instance with msgfmt --check.")
         if not fillable(entry, path):
             if texts.get("msgid") and not entry.obsolete:
                 found.skip(entry.place.number, problem.detail if problem else "a blank msgid")
             continue
         forms = [name for name in entry.lines if name.startswith("msgstr")]
-        if not again:  # of a plural perhaps some
+        if not again:  # some forms of a plural may be filled
             forms = [name for name in forms if not texts[name].strip()]
         if not forms:
             continue
@@ -93,7 +95,7 @@ def _po_statement(statement: str, ending: str, text: str) -> str:
 
 
 def _copied(found: Fillable, lines: Sequence[str], start: int, end: int) -> int:
-    """Lines as they are; the last one of a file has no line break."""
+    """Copies lines unchanged; the last line of a file may lack a line break."""
     if start < end:
         text = "\n".join(lines[start:end])
         found.pieces.append(text if end == len(lines) else f"{text}\n")

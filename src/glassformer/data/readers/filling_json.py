@@ -1,4 +1,4 @@
-"""JSON lines to fill in: where the value of the target key is, or where it would be."""
+"""JSON lines to fill in: finds where the value of the target key is, or where to insert it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Member:
 
 
 def fill_json_lines(path: Path, raw: bytes, *, columns: Choice, languages: Choice, again: bool) -> Fillable:
-    """One object or array a line; other keys, their order and all spaces stay."""
+    """One object or array per line. Other keys, their order and all spaces are kept."""
     name, keys, cutter = shown(path), None, Cutter(raw)
     number = misses = 0
     for number, line in enumerate(lines_of(iter([raw]), path), 1):
@@ -73,7 +73,7 @@ def _fill_line(cutter: Cutter, number: int, text: str, byte: int, keys: Keys, *,
 
 
 def _members_of(text: str, keys: Keys) -> dict[str | int, Member]:
-    """The members of the object or array that the keys are of; of a key that comes twice the last one, as usual."""
+    """The members of the object or array that contains the keys. If a key occurs twice, the last one counts."""
     start = len(text) - len(text.lstrip())
     if keys.inside is not None:
         outer = {member.key: member for member in _walk(text, start)}
@@ -91,7 +91,7 @@ def _walk(text: str, start: int) -> Iterator[Member]:
         key: str | int = number
         if is_object:
             key, position = _DECODER.raw_decode(text, position)
-            position = _skipped(text, _skipped(text, position) + 1)  # behind the colon
+            position = _skipped(text, _skipped(text, position) + 1)  # after the colon
         value, end = _DECODER.raw_decode(text, position)
         yield Member(key, value, position, end)
         position, number = _skipped(text, end), number + 1
@@ -106,7 +106,7 @@ def _skipped(text: str, position: int) -> int:
 
 
 def _before(text: str, keys: Keys, source: Member) -> str:
-    """What comes before a value that is new, spaced as the rest of the line."""
+    """What to insert before a new value, spaced like the rest of the line."""
     spaced = text[source.start - 1] == " " or ", " in text
     if isinstance(keys.target, int):
         return ", " if spaced else ","

@@ -1,4 +1,4 @@
-"""Tables to fill in: which cells a translation replaces. Columns and rows are read as `tables.py` reads them."""
+"""Tables to fill in: finds the cells that translations replace. Columns and rows are read as in `tables.py`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from glassformer.data.readers.sentences import UNUSABLE
 from glassformer.data.readers.tables import PEEK
 
 Choice = tuple[str, str] | None
-Cell = tuple[str, int]  # as it is written, and the byte where it begins
-_BREAKS = re.compile(r"[\t\r\n]+")  # what a cell without quotes cannot hold
+Cell = tuple[str, int]  # the raw cell, and the byte where it begins
+_BREAKS = re.compile(r"[\t\r\n]+")  # what a cell without quotes cannot contain
 
 
 def fill_tsv(path: Path, raw: bytes, *, columns: Choice, languages: Choice, again: bool) -> Fillable:
-    """Cells between tabs; a quote is a letter like any other."""
+    """Cells between tabs; a quote is an ordinary character."""
     name = shown(path)
     rows = (
         Row(text.split("\t"), Place(name, number, byte), odd, next((one for one in odd if one.kind in UNUSABLE), None))
@@ -96,13 +96,13 @@ def _add_cell(cutter: Cutter, cells: list[Cell], chosen: Columns, delimiter: str
 
 
 def _end(cells: list[Cell]) -> int:
-    """The byte behind the last cell."""
+    """The byte after the last cell."""
     last, at = cells[-1]
     return at + len(last.encode())
 
 
 def _cell(before: str, delimiter: str, quoting: bool, quoted: bool, text: str) -> str:
-    """A translation as a cell: `before` are the delimiters of cells that the row did not have."""
+    """A translation as a cell. `before`: delimiters for cells that the row lacks."""
     if not quoting:
         return before + _BREAKS.sub(" ", text.strip())
     if quoted or any(sign in text for sign in (delimiter, '"', "\n", "\r")):
@@ -111,7 +111,7 @@ def _cell(before: str, delimiter: str, quoting: bool, quoted: bool, text: str) -
 
 
 def _written_cells(text: str, byte: int, delimiter: str, *, quoting: bool) -> list[Cell]:
-    """The cells of a row as they are written, quotes included, without the end of the line."""
+    """The raw cells of a row, quotes included, without the end of the line."""
     text = text.removesuffix("\n").removesuffix("\r")
     sign = re.escape(delimiter)
     pattern = rf'"(?:[^"]|"")*"[^{sign}]*|[^{sign}]*' if quoting else rf"[^{sign}]*"

@@ -15,15 +15,15 @@ from glassformer.data.readers.tmx import variants_of
 from glassformer.data.readers.tmx_units import CODES, Unit, Units, Variant
 from glassformer.errors import DataError
 
-_TAG = re.compile(rb"""</?[^\s/>]+(?:[^>"']|"[^"]*"|'[^']*')*>""")  # of XML, at a place where one begins
+_TAG = re.compile(rb"""</?[^\s/>]+(?:[^>"']|"[^"]*"|'[^']*')*>""")  # an XML tag, at a position where one begins
 _NUMBERED = re.compile(r"</?\d{1,3}/?>")
-_MOST = 999  # elements of a segment; a placeholder's number has three digits
+_MOST = 999  # elements in a segment; a placeholder's number has three digits
 
 Elements = dict[str, str]  # a numbered tag -> what is written in its place
 
 
 def fill_tmx(path: Path, raw: bytes, languages: tuple[str, str] | None, *, again: bool) -> Fillable:
-    """Fills target variants that are blank and adds those that are not there; with `again` it replaces them."""
+    """Fills blank target variants and adds missing ones; with `again` it also replaces existing ones."""
     if languages is None:
         raise DataError(f"{shown(path)}: which two of its languages? Give --languages, for example en,de.")
     cutter = Cutter(raw)
@@ -49,7 +49,7 @@ def _reason(has_source: bool, unreadable: bool, languages: tuple[str, str]) -> s
 
 
 def _form(raw: bytes, unit: Unit, source: Variant, language: str) -> tuple[str, str]:
-    """What is around the translation in a new variant; a prefix of the source's tags is the new ones' too."""
+    """What is around the translation in a new variant. Its tags have the same prefix as the source's."""
     tag = _TAG.match(raw, unit.place.byte)
     prefix = tag.group()[1:].split(b":")[0].decode() + ":" if tag and re.match(rb"<[^\s>:]+:tu\b", tag.group()) else ""
     attribute = "lang" if source.old_attribute else "xml:lang"
@@ -58,7 +58,7 @@ def _form(raw: bytes, unit: Unit, source: Variant, language: str) -> tuple[str, 
 
 
 def _span(raw: bytes, variant: Variant) -> tuple[int, int] | None:
-    """The bytes that a translation replaces: what is in <seg>, or all of <seg/>; None: there is no segment."""
+    """The bytes that a translation replaces: the content of <seg>, or all of <seg/>; None: there is no segment."""
     if variant.segment is None:
         return None
     start, end = variant.segment
@@ -77,7 +77,7 @@ def _replacing(raw: bytes, variant: Variant) -> tuple[str, str]:
 
 
 def _written(elements: Elements, form: tuple[str, str], text: str) -> str | None:
-    """The segment with its elements; None if one is missing, comes twice, or would cross another."""
+    """The segment with its elements; None if an element is missing, occurs twice, or would overlap another."""
     tags = _NUMBERED.findall(text) if elements else []
     if sorted(tags) != sorted(elements):
         return None
@@ -99,7 +99,7 @@ def _is_well_formed(inside: str) -> bool:
 
 @dataclass
 class _Reader:
-    """Turns the inside of a segment into text with numbered tags."""
+    """Turns the content of a segment into text with numbered tags."""
 
     raw: bytes
     parser: expat.XMLParserType
@@ -107,7 +107,7 @@ class _Reader:
     elements: Elements = field(default_factory=dict)
     begun: dict[str, int] = field(default_factory=dict)  # the i of an open <bpt> -> its number
     open_: list[int] = field(default_factory=list)  # numbers of elements with text in them
-    code: tuple[int, str, dict[str, str]] | None = None  # an element that holds codes: where it begins
+    code: tuple[int, str, dict[str, str]] | None = None  # an open element that contains codes: where it begins
     depth: int = 0  # open elements in it
     count: int = 0
 

@@ -19,19 +19,19 @@ _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _SIGNS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _SIGNS |= {sign: sign for sign in (b"\\", b'"', b"'", b"?")}
 _CHARSET = re.compile(r"^content-type:.*charset=([^\s;]+)", re.IGNORECASE | re.MULTILINE)
-_UTF8 = {"utf-8", "utf8", "ascii", "us-ascii", "charset"}  # the last stands in templates
+_UTF8 = {"utf-8", "utf8", "ascii", "us-ascii", "charset"}  # the last is in templates
 
 
 @dataclass
 class Entry:
-    """One entry as far as it has been read."""
+    """One entry, as read so far."""
 
     place: Place
     fuzzy: bool = False
     obsolete: bool = False
     texts: dict[str, list[str]] = field(default_factory=dict)  # msgctxt, msgid, msgid_plural, msgstr or msgstr[0], ...
-    lines: dict[str, list[int]] = field(default_factory=dict)  # where each of them is, counted from 1
-    last: str = ""  # the statement that a bare string goes on with
+    lines: dict[str, list[int]] = field(default_factory=dict)  # the line numbers of each of them, from 1
+    last: str = ""  # the statement that a bare string continues
     size: int = 0
     oddities: list[Problem] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class Entry:
 
 
 def read_po(path: Path, *, on_read: Callable[[int], None] | None = None) -> Iterator[Record]:
-    """One record for each entry, or for each form of one that has plurals."""
+    """One record for each entry, or for each plural form of an entry."""
     name = shown(path)
     for number, entry in enumerate(_entries(lines_of(blocks_of(path, on_read=on_read), path), name), 1):
         entry.place = Place(name, number, entry.place.byte, "entry")
@@ -52,12 +52,12 @@ def read_po(path: Path, *, on_read: Callable[[int], None] | None = None) -> Iter
 
 
 def entries_of(path: Path) -> Iterator[Entry]:
-    """The entries as they are written, each with the lines that it takes."""
+    """The raw entries, each with its lines."""
     return _entries(lines_of(blocks_of(path), path), shown(path))
 
 
 def fillable(entry: Entry, path: Path) -> bool:
-    """Whether an entry has a text and room for its translation: not the header, not obsolete, well written."""
+    """Whether an entry can be translated: not the header, not obsolete, well-formed."""
     texts, problem = unescaped(entry)
     if "msgid" in texts and not texts["msgid"] and "msgctxt" not in texts:
         _check_charset(texts.get("msgstr", ""), path)
@@ -65,7 +65,7 @@ def fillable(entry: Entry, path: Path) -> bool:
 
 
 def _entries(lines: Iterator[Line], name: str) -> Iterator[Entry]:
-    """Entries, cut where a blank line stands, or where a statement or a comment cannot belong to the one before."""
+    """Entries. One ends at a blank line, or before a statement or comment that cannot belong to it."""
     entry: Entry | None = None
     flags: list[str] = []
     bom: list[Problem] = []
@@ -91,7 +91,7 @@ def _entries(lines: Iterator[Line], name: str) -> Iterator[Entry]:
 
 
 def _uncommented(text: str) -> tuple[str | None, bool]:
-    """What a line says besides comments, and whether it belongs to an obsolete entry."""
+    """A line without comments, and whether it belongs to an obsolete entry."""
     text = text.strip()
     if text.startswith("#~") and not text.startswith("#~|"):
         return text[2:].strip() or None, True
@@ -110,7 +110,7 @@ def _begins_anew(entry: Entry, text: str) -> bool:
 
 
 def _take(entry: Entry, text: str, line: Line, place: Place) -> None:
-    """Adds a line to its entry, or the reason why it cannot be read."""
+    """Adds a line to its entry, or a problem if it cannot be read."""
     odd = [one for one in line[2] if one.kind in UNUSABLE]
     statement = _STATEMENT.match(text)
     if statement:
@@ -149,7 +149,7 @@ def _records(entry: Entry, path: Path) -> Iterator[Record]:
         left = source if at == 0 else texts.get("msgid_plural", "")
         record = unescaped_pair(left, texts[form], entry.place, oddities=notes if at == 0 else ())
         if at > 1:
-            record.problem = Problem("plural", f"plural form {at}: the source has only two", entry.place)
+            record.problem = Problem("plural", f"plural form {at}: the source has only two forms", entry.place)
         yield record
 
 
@@ -164,7 +164,7 @@ def _status(entry: Entry) -> Problem | None:
 
 
 def unescaped(entry: Entry) -> tuple[dict[str, str], Problem | None]:
-    """The texts of an entry without their escapes, and what keeps it from being read."""
+    """The unescaped texts of an entry, and its problem if it cannot be read."""
     problem = next((odd for odd in entry.oddities if odd.kind != "bom"), None)
     texts = {}
     for statement in entry.texts:
@@ -185,7 +185,7 @@ def _sign(escape: re.Match[bytes]) -> bytes:
         return _SIGNS[code]
     if code[:1] == b"x" and len(code) > 1:
         return bytes([int(code[1:], 16)])
-    return bytes([int(code, 8)])  # a ValueError for what is no escape, or over 255
+    return bytes([int(code, 8)])  # a ValueError for an unknown escape, or a value over 255
 
 
 def _check_charset(header: str, path: Path) -> None:

@@ -1,7 +1,7 @@
 """Images from files, as arrays of bytes (height, width, channels).
 
-NumPy's .npy, the PNM family (.pbm, .pgm, .ppm) and IDX (MNIST) are read here, packed ones too; for all others Pillow is
-asked, if it is installed. Some files hold many images: `digits.idx:7` is one of them, `digits.idx:0-99` some.
+NumPy's .npy, the PNM family (.pbm, .pgm, .ppm) and IDX (MNIST) are read here, also compressed. Pillow reads all others,
+if it is installed. Some files contain many images: `digits.idx:7` is one of them, `digits.idx:0-99` the first hundred.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ Picture = NDArray[np.uint8]  # (height, width, channels)
 
 NPY, IDX = b"\x93NUMPY", b"\x00\x00\x08"
 PNM = re.compile(rb"P[1-6]\s")
-PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after comments, if there are any
+PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after any comments
 CHOICE = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 CHANNELS = (1, 3, 4)
 
 
 @dataclass(frozen=True)
 class NamedPicture:
-    """An image, and what to call it."""
+    """An image and its name."""
 
     name: str
     pixels: Picture
 
 
 def read_pictures(name: str) -> Iterator[NamedPicture]:
-    """The images of a file, or those of them that the name chooses."""
+    """The images of a file, or those that the name selects."""
     path, chosen = Path(name), None
     if not path.exists() and (match := CHOICE.fullmatch(name)):
         first, last = int(match["first"]), int(match["last"] or match["first"])
         path, chosen = Path(match["file"]), range(first, last + 1)
         if not chosen:
-            raise DataError(f"{name}: {first}-{last} runs backwards. Write {last}-{first}.")
+            raise DataError(f"{name}: {first}-{last} is in reverse order. Write {last}-{first}.")
     found = pictures_of(path)
     if chosen is not None and chosen.stop > len(found):
         raise DataError(f"{name}: {shown(path)} has {len(found):,} images, numbered from 0.")
@@ -74,7 +74,7 @@ def pictures_of(path: Path) -> list[Picture]:
 
 
 def is_text(content: bytes) -> bool:
-    """Whether a file holds plain text, which no library reads as an image; XPM and XBM images are written as code."""
+    """Whether a file is plain text, which no library reads as an image. XPM and XBM images are C code, so not text."""
     if not content or b"\0" in content or content.lstrip().startswith((b"/* XPM", b"#define")):
         return False
     try:
@@ -85,7 +85,7 @@ def is_text(content: bytes) -> bool:
 
 
 def foreign(head: bytes) -> bool:
-    """Files that are certainly Pillow's: JPEG, PNG, GIF, WebP, BMP, TIFF."""
+    """Whether only Pillow can read the file: JPEG, PNG, GIF, WebP, BMP, TIFF."""
     return head.startswith((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*"))
 
 
@@ -97,7 +97,7 @@ def from_npy(content: bytes, path: Path) -> list[Picture]:
     try:
         array = np.load(io.BytesIO(content), allow_pickle=False)
     except ValueError as error:
-        raise DataError(f"{shown(path)}: not an array that can be read ({error}).") from None
+        raise DataError(f"{shown(path)}: not a readable array ({error}).") from None
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim not in (3, 4) or array.shape[-1] not in CHANNELS or 0 in array.shape:
@@ -110,7 +110,7 @@ def from_npy(content: bytes, path: Path) -> list[Picture]:
 
 
 def as_bytes(array: NDArray[np.generic], path: Path) -> Picture:
-    """Whole numbers from 0 to 255 as they are; numbers with a point from 0 to 1, where 1 is white."""
+    """Integers from 0 to 255 unchanged; floats from 0 to 1, where 1 is white, scaled to 0 to 255."""
     values = array.astype(np.float64) if array.dtype.kind in "uif" else np.full(1, np.nan)
     most = 1.0 if array.dtype.kind == "f" else 255.0
     if not np.isfinite(values).all() or values.min() < 0 or values.max() > most:
@@ -120,24 +120,24 @@ def as_bytes(array: NDArray[np.generic], path: Path) -> Picture:
     return np.rint(values * (255.0 / most)).astype(np.uint8)
 
 
-# IDX: two zeros, the type (8: bytes), how many axes; each axis as four bytes, the largest first; then the bytes.
+# IDX: two zeros, the type (8: bytes), the number of axes; the size of each axis in four bytes, big-endian; the data.
 
 
 def from_idx(content: bytes, path: Path) -> list[Picture]:
     axes = content[3]
     if axes not in (3, 4) or len(content) < 4 + 4 * axes:
         what = "labels, not images" if axes == 1 else f"an array of {axes} axes"
-        raise DataError(f"{shown(path)}: an IDX file with {what}. Images have 3 axes: how many, height, width.")
+        raise DataError(f"{shown(path)}: an IDX file with {what}. Images have 3 axes: number, height, width.")
     shape = [int.from_bytes(content[4 + 4 * i : 8 + 4 * i], "big") for i in range(axes)]
     pixels = np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * axes)
     if len(pixels) != math.prod(shape) or 0 in shape:
         raise DataError(
-            f"{shown(path)}: {len(pixels):,} pixels, but it says it has {math.prod(shape):,}. Fetch the file again."
+            f"{shown(path)}: {len(pixels):,} pixels, but its header says {math.prod(shape):,}. Get the file again."
         )
     return list(pixels.reshape(shape) if axes == 4 else pixels.reshape(*shape, 1))
 
 
-# PNM: P1 to P3 are written in digits, P4 to P6 in bytes; bitmaps (1 is black), grey, colours.
+# PNM: P1 to P3 are ASCII digits, P4 to P6 are bytes; each: bitmaps (1 is black), grey, colour.
 
 
 def from_pnm(content: bytes, path: Path) -> Picture:
@@ -151,8 +151,8 @@ def from_pnm(content: bytes, path: Path) -> Picture:
     data, count = content[match.end() :], width * height * channels
     values = pnm_digits(data, bitmap=bitmap) if kind < 4 else pnm_bytes(data, width, height, channels, largest, bitmap)
     if len(values) < count or values[:count].max(initial=0) > largest:
-        good = f"{min(len(values), count):,} good pixels of {count:,}"
-        raise DataError(f"{shown(path)}: {good}. The file is not whole; fetch it again.")
+        good = f"{min(len(values), count):,} valid pixels of {count:,}"
+        raise DataError(f"{shown(path)}: {good}. The file is incomplete; get it again.")
     scaled = np.rint(values[:count] * (255 / largest)).astype(np.uint8)
     return (255 - scaled if bitmap else scaled).reshape(height, width, channels)
 
@@ -164,7 +164,7 @@ def pnm_digits(data: bytes, *, bitmap: bool) -> NDArray[np.int64]:
 
 
 def pnm_bytes(data: bytes, width: int, height: int, channels: int, largest: int, bitmap: bool) -> NDArray[np.int64]:
-    if bitmap:  # eight pixels a byte, every row begins a new one
+    if bitmap:  # eight pixels per byte; every row begins a new byte
         row = (width + 7) // 8
         whole = np.frombuffer(data[: len(data) // row * row], dtype=np.uint8).reshape(-1, row)
         return np.unpackbits(whole, axis=1)[:height, :width].ravel().astype(np.int64)
@@ -181,7 +181,7 @@ def by_pillow(path: Path) -> Picture:
         from PIL import Image, ImageOps, UnidentifiedImageError
     except ImportError:
         raise DataError(
-            f"{shown(path)}: to read this kind of file Pillow is needed: pip install 'glassformer[images]'. Without it "
+            f"{shown(path)}: reading this kind of file needs Pillow: pip install 'glassformer[images]'. Without it, "
             ".npy, .pgm, .ppm and IDX files can be read."
         ) from None
     try:
@@ -190,7 +190,7 @@ def by_pillow(path: Path) -> Picture:
             kind = upright.mode if upright.mode in ("L", "RGB", "RGBA") else "RGB"
             pixels = np.asarray(upright.convert(kind), dtype=np.uint8)
     except UnidentifiedImageError:
-        raise DataError(f"{shown(path)}: not an image that can be read.") from None
+        raise DataError(f"{shown(path)}: not a readable image.") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DataError(f"{shown(path)}: cannot be read as an image ({error}).") from None
     return pixels if pixels.ndim == 3 else pixels[:, :, None]

@@ -1,4 +1,4 @@
-"""The inputs of a corpus: which files belong together, of what kind they are, and all their records in one stream."""
+"""The inputs of a corpus: which files belong together, what kind they are, and all their records in one stream."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Input:
 
 
 def gather(names: Sequence[str]) -> list[Input]:
-    """Files in any order, globs among them, `-` for a TSV on stdin: tables stand alone, text files are paired."""
+    """Files and globs in any order, `-` for a TSV on stdin. A table is one input; text files are paired."""
     paths = expand(names)
     if not paths:
         raise DataError("No file was given. Give two aligned text files, or one TSV, CSV, JSONL, .po or TMX file.")
@@ -51,11 +51,11 @@ def gather(names: Sequence[str]) -> list[Input]:
     pairs = pair_texts([path for path in paths if kind_of(path) == TEXT])
     pair_of = {path: pair for pair in pairs for path in pair}
     inputs = (Input(pair_of[path], "aligned") if path in pair_of else Input((path,), kind_of(path)) for path in paths)
-    return list(dict.fromkeys(inputs))  # a pair comes once, where its first file stands
+    return list(dict.fromkeys(inputs))  # a pair is listed once, at the position of its first file
 
 
 def gather_sides(sources: Sequence[str], targets: Sequence[str]) -> list[Input]:
-    """Source files and target files, globs among them, paired in their order."""
+    """Source files and target files (or globs), paired in order."""
     lefts, rights = expand(sources), expand(targets)
     if len(lefts) != len(rights):
         raise DataError(
@@ -85,7 +85,7 @@ def read_pairs(
     languages: Choice = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Record]:
-    """All records of all inputs, one after another. `progress` hears (packed bytes read, packed bytes in all)."""
+    """All records of all inputs in order. `progress` is called with (compressed bytes read, total compressed bytes)."""
     for option, choice in (("--columns", columns), ("--languages", languages)):
         if choice is not None and choice[0] == choice[1]:
             raise DataError(f"{option} {','.join(choice)}: source and target must differ.")
@@ -99,11 +99,11 @@ def read_pairs(
             break
         yield from records
     if empty:
-        raise DataError(f"{', '.join(map(str, inputs))}: no sentence in it.")
+        raise DataError(f"{', '.join(map(str, inputs))}: no sentences found.")
 
 
 def meter(inputs: Sequence[Input], progress: Callable[[int, int], None]) -> Callable[[int], None]:
-    """Turns the sizes of blocks that are read into progress over all inputs."""
+    """Turns the sizes of the blocks read into progress over all inputs."""
     total = sum(check_file(path) for one in inputs for path in one.paths if path != STDIN)
     done = 0
 
@@ -128,7 +128,7 @@ def _reader(one: Input, columns: Choice, languages: Choice, on_read: Callable[[i
 
 
 def fingerprint(inputs: Sequence[Input]) -> str:
-    """sha256 over kinds and raw bytes of all files in their order; their names do not matter."""
+    """sha256 of the kinds and raw bytes of all files in order; file names do not matter."""
     digest = hashlib.sha256()
     for one in inputs:
         digest.update(f"{one.kind} {len(one.paths)}\n".encode())
@@ -152,7 +152,7 @@ def _digest_of(path: Path) -> bytes:
 
 
 def languages_of(inputs: Sequence[Input]) -> tuple[str | None, str | None]:
-    """The languages that the file names tell, if they tell the same."""
+    """The languages in the file names, if all files agree."""
     guesses = {_languages_in_names(one) for one in inputs}
     return guesses.pop() if len(guesses) == 1 else (None, None)
 

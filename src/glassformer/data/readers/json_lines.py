@@ -1,4 +1,4 @@
-"""JSON lines: one object or array a line, with a sentence and its translation in it."""
+"""JSON lines: one object or array per line, with a sentence and its translation."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _SHAPES = (
 
 @dataclass(frozen=True)
 class Keys:
-    """Where the two texts stand in an object (by name) or in an array (by number)."""
+    """The two texts' keys in an object, or indices in an array."""
 
     source: str | int
     target: str | int
-    inside: str | None = None  # of an object in the object
+    inside: str | None = None  # the key of an inner object that contains them
 
 
 class _Unfit(Exception):
-    """Why a value gives no pair."""
+    """The reason why a value is not a pair."""
 
 
 def read_json_lines(
     path: Path, *, columns: Choice = None, languages: Choice = None, on_read: Callable[[int], None] | None = None
 ) -> Iterator[Record]:
-    """One record for each line. What holds the texts is chosen, or decided by the first line that can be read."""
+    """One record for each line. The keys of the texts are chosen, or determined from the first readable line."""
     name, keys = shown(path), None
     number = misses = texts = 0
     for number, line in enumerate(lines_of(blocks_of(path, on_read=on_read), path), 1):
@@ -56,10 +56,10 @@ def read_json_lines(
         raise not_json_lines(name, number)
 
 
-def not_json_lines(name: str, lines: int) -> DataError:
+def not_json_lines(name: str, lines: int, *, shapes: str = _SHAPES) -> DataError:
     return DataError(
         f"{name} does not look like JSON lines: none of its first {lines:,} lines is an object or an array. "
-        f"Write one a line: {_SHAPES}; jq -c '.[]' makes such lines of one large array."
+        f"Write one per line: {shapes}; jq -c '.[]' turns one large array into such lines."
     )
 
 
@@ -69,7 +69,7 @@ def _no_pair(line: Line, place: Place, problem: Problem | None) -> Record:
 
 
 def value_of(line: Line, place: Place) -> tuple[Any, Problem | None]:
-    """The object or array of a line, or what is wrong with it."""
+    """The object or array of a line, or its problem."""
     text, _, oddities = line
     if oddities and (problem := next((odd for odd in oddities if odd.kind in UNUSABLE), None)):
         return None, problem
@@ -82,7 +82,7 @@ def value_of(line: Line, place: Place) -> tuple[Any, Problem | None]:
         return None, Problem("json", f"not JSON: {error.msg}", Place(place.file, place.number, byte))
     except RecursionError:
         return None, Problem("json", "JSON nested too deeply", place)
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         return None, Problem("json", f"not usable JSON: {str(error).split(';')[0]}", place)
     if not isinstance(value, dict | list):
         return None, Problem("json", f"{_what(value)} instead of an object or an array", place)
@@ -123,10 +123,10 @@ def _what(value: Any) -> str:
 
 
 def _choose(value: Any, place: Place, columns: Choice, languages: Choice) -> Keys:
-    """Where the texts are, by the choice made or by the shape of the first value; an error if that is not clear."""
+    """Where the texts are: as chosen, or by the shape of the first value. Raises an error if that is not clear."""
     if isinstance(value, list):
         if columns is not None and _numbers(columns) is None:
-            raise DataError(f"{place}: an array; --columns must be two numbers then (1 is the first), got {columns}.")
+            raise DataError(f"{place}: for an array, --columns must be two numbers (1 is the first), got {columns}.")
         return _numbers(columns) or Keys(0, 1)
     inside = "translation" if isinstance(value.get("translation"), dict) else None
     if columns is not None:
@@ -141,7 +141,7 @@ def _choose(value: Any, place: Place, columns: Choice, languages: Choice) -> Key
     found = [Keys(a, b) for a, b in _NAMES if a in value and b in value]
     codes = [key for key in inner if is_language(key)]
     if len(codes) == 3 and not inside:
-        codes = [key for key in codes if key != "id"]  # hardly ever Indonesian
+        codes = [key for key in codes if key != "id"]  # almost never Indonesian
     if inside or len(codes) > 1:
         found.append(_two_languages(codes, inside, value, place))
     if len(found) != 1:
@@ -151,7 +151,7 @@ def _choose(value: Any, place: Place, columns: Choice, languages: Choice) -> Key
 
 
 def choose_keys_to_fill(value: Any, place: Place, columns: Choice, languages: Choice) -> Keys:
-    """The same for objects in which the target key may not be there yet."""
+    """The same for objects that may lack the target key."""
     if isinstance(value, list):
         return _choose(value, place, columns, languages)
     inside = "translation" if isinstance(value.get("translation"), dict) else None
@@ -193,5 +193,5 @@ def _two_languages(codes: list[str], inside: str | None, value: Any, place: Plac
     keys = codes if len(codes) > 1 or not inside else list(value[inside])
     if len(keys) != 2:
         found = ", ".join(keys[:20]) or "none"
-        raise DataError(f"{place}: {len(keys)} languages ({found}); a pair is two. Choose them with --languages.")
+        raise DataError(f"{place}: {len(keys)} languages ({found}); a pair has two. Choose them with --languages.")
     return Keys(keys[0], keys[1], inside)

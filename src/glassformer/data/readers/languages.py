@@ -1,4 +1,4 @@
-"""Language codes: telling them from other words, and finding the one that is meant."""
+"""Language codes: recognises them among other words, and finds the one that a user means."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THREE_LETTERS = (
     "zho zul zza zgh"
 )
 CODES = frozenset(f"{_TWO_LETTERS} {_THREE_LETTERS}".split())
-# As people head the columns of their tables.
+# Language names used as column headers.
 NAMES = frozenset(
     [
         "arabic",
@@ -89,19 +89,19 @@ _SHAPE = re.compile(r"([a-z]{2,4}|[A-Z]{2,3})([-_][A-Z][a-z]{3})?([-_]([A-Za-z]{
 
 
 def is_language(word: str) -> bool:
-    """Whether a word is a language code, for instance of a file's suffix or of a column. "No" and "Hi" are not."""
+    """Whether a word, such as a file's suffix or a column's header, is a language code. "No" and "Hi" are not."""
     shape = _SHAPE.fullmatch(word)
     return shape is not None and shape[1].lower() in CODES
 
 
 def plain_code(word: str) -> str:
-    """One spelling for all: small letters, "-" between the parts."""
+    """A code in standard spelling: lower case, "-" between the parts."""
     return word.lower().replace("_", "-")
 
 
-def matching(wanted: str, found: Iterable[str]) -> list[str]:
-    """Which of the languages found are meant by `wanted`, the best first: itself, then its regional forms."""
-    code = plain_code(wanted)
+def matching(requested: str, found: Iterable[str]) -> list[str]:
+    """Which of the languages in `found` match `requested`, best first: the same code, then its regional forms."""
+    code = plain_code(requested)
     exact = [one for one in found if plain_code(one) == code]
     return exact + [one for one in found if plain_code(one).startswith(f"{code}-")]
 

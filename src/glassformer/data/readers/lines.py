@@ -1,8 +1,8 @@
-"""Lines of text from blocks of bytes: each with the byte where it begins, and with what is odd about it.
+"""Lines of text from blocks of bytes: each with the byte where it begins and its oddities.
 
-Only "\\n" ends a line, and one "\\r" before it is dropped. Clean blocks are decoded at once; a line is examined alone
-only if its block contains something odd. A line too long to be a sentence is never held in memory: it is reported, or
-given in pieces if the caller asks for that.
+Only "\\n" ends a line, and one "\\r" before it is dropped. Clean blocks are decoded at once; lines are examined one by
+one only if their block contains something odd. A line too long to be a sentence is never held in memory: it is
+reported, or given in pieces if the caller asks for that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from glassformer.errors import DataError
 MAX_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 
-CONTINUED = "continued"  # the oddity of a piece of a long line that is not its last
+CONTINUED = "continued"  # marks every piece of a long line except the last
 
 # Characters that other programs take for the end of a line.
 SEPARATORS = {
@@ -39,15 +39,15 @@ SEPARATORS = {
 _LOOK_CLOSER = ["\0", *(sign for sign in SEPARATORS if sign != "\n")]
 _SAMPLE = 4096  # bytes that decide whether this is UTF-16
 
-# Text, the byte where it begins in the unpacked file, what is odd about it. A tuple of bare values, because a class
-# of its own would cost more than reading the line.
+# Text, the byte where it begins in the unpacked file, its oddities. A plain tuple, because creating an object would
+# cost more than reading the line.
 Line = tuple[str, int, tuple[Problem, ...]]
 
 
 def lines_of(blocks: Iterable[bytes], path: Path, *, pieces: bool = False) -> Iterator[Line]:
-    """All lines, in order. Oddities are the kinds encoding, nul, too big (not to be used), bom and separator.
+    """All lines, in order. Kinds of oddities: encoding, nul, too big (unusable), bom and separator.
 
-    With `pieces`, a line that is too big is given in pieces instead, each but the last with the oddity `continued`.
+    With `pieces`, a line that is too big is given in pieces instead, each except the last with the oddity `continued`.
     """
     return chain.from_iterable(_runs(iter(blocks), path, pieces))
 
@@ -61,7 +61,7 @@ def count_lines(path: Path) -> int:
 
 
 def _runs(blocks: Iterator[bytes], path: Path, pieces: bool) -> Iterator[Iterable[Line]]:
-    """Lines by the chunk, so that the chain of them runs without a step of Python between two lines."""
+    """Lines in chunks, so that chaining them needs no Python code between two lines."""
     name, number = shown(path), 1
     head = _head(blocks)
     _refuse_utf16(head, path)
@@ -145,7 +145,7 @@ def _run(chunk: bytes, start: int, number: int, name: str, most: int) -> tuple[I
 
 
 def _clean_texts(chunk: bytes) -> list[str] | None:
-    """All texts of a chunk, or nothing if something in it needs a closer look."""
+    """All texts of a chunk, or None if its lines must be examined one by one."""
     try:
         text = chunk.decode("utf-8")
     except UnicodeDecodeError:
@@ -157,7 +157,7 @@ def _clean_texts(chunk: bytes) -> list[str] | None:
 
 
 def _continued(raw: bytes, start: int, number: int, name: str) -> Line:
-    text, byte, oddities = _line(raw + b"\r", start, number, name, len(raw) + 1)  # so that one of its own stays
+    text, byte, oddities = _line(raw + b"\r", start, number, name, len(raw) + 1)  # keeps a "\r" of its own
     detail = f"a line of over {MAX_LINE:,} bytes, read in pieces"
     return text, byte, (*oddities, Problem(CONTINUED, detail, Place(name, number, start)))
 
@@ -180,12 +180,12 @@ def _line(raw: bytes, start: int, number: int, name: str, most: int) -> Line:
 
 
 def _too_big(size: int, start: int, number: int, name: str) -> Line:
-    detail = f"a line of {size:,} bytes: no sentence is over {MAX_LINE:,}"
+    detail = f"a line of {size:,} bytes: sentences have at most {MAX_LINE:,}"
     return "", start, (Problem("too big", detail, Place(name, number, start)),)
 
 
 def separator_notes(text: str, place: Place, *, exact: bool = True) -> tuple[Problem, ...]:
-    """A note on the first sign in `text` that others take for a line's end; `place` is where the text begins."""
+    """A note on the first character in `text` that other programs take for a line end. `place`: where it begins."""
     signs = [sign for sign in SEPARATORS if sign in text]
     if not signs:
         return ()
@@ -204,7 +204,7 @@ def _noting_bom(run: Iterable[Line], name: str) -> Iterator[Line]:
 
 
 def _refuse_utf16(head: bytes, path: Path) -> None:
-    """UTF-16 and UTF-32 announce themselves by a mark, or by NULs in every second byte."""
+    """Recognises UTF-16 and UTF-32 by a byte order mark, or by NULs in every second byte."""
     encoding = _wide_encoding(head[:_SAMPLE])
     if encoding is None:
         return

@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def expand(names: Sequence[str]) -> list[Path]:
-    """Names and globs as the files they stand for, a glob's in alphabetical order. All are regular files, or stdin."""
+    """The files that names and globs match, each glob in alphabetical order. All are regular files, or stdin."""
     paths = [path for name in names for path in _expand_one(name)]
     for path in paths:
         if path != STDIN:
@@ -57,7 +57,7 @@ def _path(name: str) -> Path:
 
 
 def refuse_repeated(paths: Sequence[Path]) -> None:
-    """The same file twice would silently count double."""
+    """Raises an error if a file is given twice: its examples would silently count double."""
     seen: dict[object, Path] = {}
     for path in paths:
         first = seen.get(_identity(path))
@@ -79,30 +79,30 @@ def _identity(path: Path) -> object:
 
 
 def unpacked_name(path: Path) -> str:
-    """The name without the suffix of the packing."""
+    """The name without the compression suffix."""
     return path.name.removesuffix(packing_suffix(path))
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file by its suffix: one that holds both sides, or a text."""
+    """The kind of a file by its suffix: a format with both sides, or text."""
     return "tsv" if path == STDIN else _KINDS.get(Path(unpacked_name(path)).suffix.lower(), TEXT)
 
 
 def language_of(path: Path) -> str | None:
-    """The language that a text file's name tells, as in train.en, train.en.gz or train.en.txt."""
+    """The language in a text file's name, as in train.en, train.en.gz or train.en.txt."""
     _, part = _split_language(path)
     return part if is_language(part) else None
 
 
 def _split_language(path: Path) -> tuple[str, str]:
-    """The name with the part that tells the language left open, and this part: the last code, else the last suffix."""
+    """The name with a gap for its language, and the language: the last code in the name, else the last suffix."""
     parts = unpacked_name(path).split(".")
     at = max((i for i, part in enumerate(parts) if i and is_language(part)), default=len(parts) - 1)
     return str(path.parent / ".".join([*parts[:at], "*", *parts[at + 1 :]])), parts[at]
 
 
 def pair_texts(paths: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """Two text files are a pair whatever their names; of more, those that differ only in the language suffix."""
+    """Two text files are a pair whatever their names. More files are paired if only their language suffixes differ."""
     if len(paths) == 2:
         return [(paths[0], paths[1])]
     groups: dict[str, list[Path]] = defaultdict(list)
@@ -120,21 +120,21 @@ def pair_texts(paths: Sequence[Path]) -> list[tuple[Path, Path]]:
 def _as_pair(group: list[Path]) -> tuple[Path, Path]:
     if len(group) == 1:
         raise DataError(
-            f"{shown(group[0])} has no partner among the files given. Give its translation too, named like it but for "
-            "the language (a.en a.de). A file with both sides in it, between tabs, must be named .tsv."
+            f"{shown(group[0])} has no partner among the files given. Give its translation too, with the same name "
+            "except for the language (a.en a.de). A file with both sides, separated by tabs, must be named .tsv."
         )
     if len(group) > 2:
         names = ", ".join(shown(path) for path in group)
-        raise DataError(f"{names}: {len(group)} files that belong together; a pair is two. Give two of them.")
+        raise DataError(f"{names}: {len(group)} files that belong together; a pair has two. Give two of them.")
     return group[0], group[1]
 
 
 def refuse_crossed(sources: Sequence[Path], targets: Sequence[Path]) -> None:
-    """Files whose names say that they belong together otherwise than in the order given: a.en b.en with b.de a.de."""
+    """Raises an error if the names pair the files differently from their order: a.en b.en with b.de a.de."""
     lefts, rights = ([_split_language(path)[0] for path in side] for side in (sources, targets))
     if lefts != rights and sorted(lefts) == sorted(rights):
         place = next(i for i, (left, right) in enumerate(zip(lefts, rights, strict=True)) if left != right)
         raise DataError(
-            f"{shown(sources[place])} would be paired with {shown(targets[place])}, though there is a file named like "
-            "it. Give source and target files in the same order."
+            f"{shown(sources[place])} would be paired with {shown(targets[place])}, but another file's name matches "
+            "better. Give source and target files in the same order."
         )

@@ -1,12 +1,12 @@
-"""A file as pieces of its content, some of which translations replace; all others stay byte for byte."""
+"""A file as pieces of its content: translations replace some of them, all others stay byte for byte."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-Write = Callable[[str], str | None]  # a translation as it is written in the file; None: it cannot be
-REASONS = 3  # that are told
+Write = Callable[[str], str | None]  # a translation -> how it is written in the file; None: it cannot be written
+REASONS = 3  # reasons shown
 
 
 @dataclass(frozen=True)
@@ -16,17 +16,17 @@ class Gap:
     at: int  # which piece
     source: str
     write: Write
-    old: str = ""  # what is there already, and stays if the translation cannot be written
+    old: str = ""  # the existing content, kept if the translation cannot be written
 
 
 @dataclass
 class Fillable:
-    """The content of a file in pieces, and which of them are to be filled."""
+    """The content of a file in pieces, and which of them to fill."""
 
     pieces: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     skipped: int = 0  # units that could not be filled
-    reasons: list[str] = field(default_factory=list)  # of the first of them: line and reason
+    reasons: list[str] = field(default_factory=list)  # line and reason of the first ones
 
     @property
     def sources(self) -> list[str]:
@@ -39,13 +39,13 @@ class Fillable:
             self.reasons.append(f"line {line:,}: {reason}")
 
     def note(self) -> str:
-        """What could not be filled, for people; nothing if all could."""
+        """A message about what could not be filled; empty if everything was."""
         if not self.skipped:
             return ""
         units = (
-            "1 unit could not be filled and stays as it is"
+            "1 unit could not be filled and was left unchanged"
             if self.skipped == 1
-            else (f"{self.skipped:,} units could not be filled and stay as they are")
+            else (f"{self.skipped:,} units could not be filled and were left unchanged")
         )
         more = self.skipped - len(self.reasons)
         return f"{units}: {'; '.join(self.reasons)}{f'; and {more:,} more' if more else ''}."
@@ -61,7 +61,7 @@ class Fillable:
             written = gap.write(text)
             if written is None:
                 line = 1 + sum(piece.count("\n") for piece in self.pieces[: gap.at]) if self.skipped < REASONS else 0
-                self.skip(line, "the translation lost or crossed inline elements")
+                self.skip(line, "the translation lost inline elements or made them overlap")
             pieces[gap.at] = gap.old if written is None else written
         return "".join(pieces)
 

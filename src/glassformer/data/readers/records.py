@@ -1,7 +1,7 @@
-"""What a reader gives: one record for every unit of its input, a sentence pair or the reason why there is none.
+"""What a reader gives: one record for every unit of its input, with a sentence pair or the reason why there is none.
 
 A unit is a line of two aligned files, a row of a table, an object of JSON lines, an entry of a .po file, a
-translation unit of a TMX file. Units in = records out, always; what is wrong with one is told with its place.
+translation unit of a TMX file. There are always as many records as units. Every problem has a place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands. Lines and units count from 1, bytes from 0 and in the unpacked file."""
+    """A position in a file. Lines and units count from 1, bytes from 0 in the unpacked file."""
 
     file: str
     number: int
@@ -24,7 +24,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something odd, named for code (`kind`) and told for people (`detail`)."""
+    """Something odd: a name for code (`kind`) and a message for people (`detail`)."""
 
     kind: str
     detail: str
@@ -36,21 +36,21 @@ class Problem:
 
 @dataclass(slots=True)
 class Record:
-    """One unit of the input. With a `problem` it cannot be used, and the texts hold what could still be read."""
+    """One unit of the input. A unit with a `problem` cannot be used; its texts are what could still be read."""
 
     source: str  # white space at the ends removed
     target: str
     place: Place  # of the unit, or of the source's line
     problem: Problem | None = None
-    notes: tuple[Problem, ...] = ()  # oddities that do not keep it from being used
-    target_at: tuple[str, int] | None = None  # file and byte of the target, if it is not where `place` is
+    notes: tuple[Problem, ...] = ()  # oddities; the unit can still be used
+    target_at: tuple[str, int] | None = None  # file and byte of the target, if different from `place`
 
     @property
     def texts(self) -> tuple[str, str]:
         return self.source, self.target
 
     def flaw(self, kind: str, detail: str) -> Problem:
-        """A problem of this unit. A detail that begins with `target:` is about the target, and placed there."""
+        """A problem of this unit. A detail that begins with `target:` gets the place of the target."""
         place = self.place
         if self.target_at is not None and detail.startswith("target:"):
             place = Place(self.target_at[0], place.number, self.target_at[1], place.unit)

@@ -1,4 +1,4 @@
-"""Which columns of a table, or keys of JSON lines, hold the texts and the label."""
+"""Which columns of a table, or keys of JSON lines, contain the texts and the label."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ from glassformer.errors import DataError
 
 TEXT_NAMES = ("text", "sentence", "content", "document", "review", "comment", "message", "body", "tweet", "utterance")
 LABEL_NAMES = ("label", "class", "category", "sentiment", "intent", "topic", "labels", "label_text", "label_name")
-REPEATED = 2  # a column of labels has fewer different values than a column of texts by this factor
+REPEATED = 2  # a label column has fewer different values than a text column, by at least this factor
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What is wanted of each row: one text for language models, or texts and a label for classifiers."""
+    """The fields needed from each row: one text for language models, or texts and a label for classifiers."""
 
-    columns: tuple[str, ...] | None  # as the user chose them: the texts, then the label if there is one
+    columns: tuple[str, ...] | None  # chosen by the user: the texts, then the label if there is one
     has_label: bool
 
     @property
-    def wanted(self) -> str:
+    def needed(self) -> str:
         return "text,label" if self.has_label else "text"
+
+    @property
+    def shape(self) -> str:
+        """An object of JSON lines."""
+        names = self.columns or tuple(self.needed.split(","))
+        return "{" + ", ".join(f'"{name}": ...' for name in names) + "}"
 
 
 @dataclass(frozen=True)
@@ -36,12 +42,12 @@ class Chosen:
 
 
 def choose_places(rows: Sequence[Sequence[str]], name: str, roles: Roles) -> Chosen:
-    """By the user's choice, else by the header, else by what the first rows look like; an error if unclear."""
+    """By the user's choice, else by the header, else by the first rows. Raises an error if unclear."""
     first = [cell.strip() for cell in rows[0]] if rows else []
     if roles.columns is not None:
-        places = tuple(find_column(wanted, first, name) for wanted in roles.columns)
+        places = tuple(find_column(needed, first, name) for needed in roles.columns)
         _refuse_repeated(places, name)
-        named = not all(wanted.isdecimal() for wanted in roles.columns)
+        named = not all(needed.isdecimal() for needed in roles.columns)
         return Chosen(places, named or _is_header(first, places, roles), tuple(roles.columns))
     if (found := named_columns(first, roles)) is not None:
         return Chosen(tuple(first.index(column) for column in found), True, found)
@@ -51,13 +57,13 @@ def choose_places(rows: Sequence[Sequence[str]], name: str, roles: Roles) -> Cho
         return Chosen((0,), False, ("1",))
     cells = ", ".join(repr(cell[:30]) for cell in first[:12])
     raise DataError(
-        f"{name}: not clear which of its {len(first)} columns are {roles.wanted}; the first row is {cells}. "
-        f"Choose them by name or number, for instance --columns {roles.wanted}."
+        f"{name}: not clear which of its {len(first)} columns are {roles.needed}; the first row is {cells}. "
+        f"Choose them by name or number, for instance --columns {roles.needed}."
     )
 
 
 def named_columns(names: Sequence[str], roles: Roles) -> tuple[str, ...] | None:
-    """The one name that is usual for each role; None if there is none or more than one."""
+    """The only usual name for each role; None if there is none or more than one."""
     texts = [name for name in names if name.casefold() in TEXT_NAMES]
     labels = [name for name in names if name.casefold() in LABEL_NAMES]
     if roles.has_label:
@@ -66,7 +72,7 @@ def named_columns(names: Sequence[str], roles: Roles) -> tuple[str, ...] | None:
 
 
 def choose_keys(value: Any, where: str, roles: Roles) -> tuple[str | int, ...]:
-    """The keys of an object, or the places in an array, by the user's choice or by their usual names."""
+    """The keys of an object, or the indices in an array, by the user's choice or by their usual names."""
     if isinstance(value, list):
         if roles.columns is None or not all(column.isdecimal() and int(column) for column in roles.columns):
             got = "" if roles.columns is None else f", got {','.join(roles.columns)}"
@@ -80,8 +86,8 @@ def choose_keys(value: Any, where: str, roles: Roles) -> tuple[str | int, ...]:
     found = named_columns(list(value), roles)
     if found is None:
         raise DataError(
-            f"{where}: not clear which keys are {roles.wanted} in an object of {keys}. "
-            f"Choose them, for instance --columns {roles.wanted}."
+            f"{where}: not clear which keys are {roles.needed} in an object of {keys}. "
+            f"Choose them, for instance --columns {roles.needed}."
         )
     return found
 

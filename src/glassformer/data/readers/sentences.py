@@ -1,4 +1,4 @@
-"""One record of two raw texts: white space off the ends, blank sides told, odd signs noted."""
+"""Makes a record of two raw texts: strips white space, reports blank sides, notes odd characters."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from glassformer.data.readers.lines import separator_notes
 from glassformer.data.readers.records import Place, Problem, Record
 
-UNUSABLE = {"encoding", "nul", "too big"}  # what a line can be marked with that keeps it from being used
+UNUSABLE = {"encoding", "nul", "too big"}  # oddities of a line that make it unusable
 
 
 class Side(NamedTuple):
-    """One half of a pair, as it was read."""
+    """One side of a pair, as it was read."""
 
     text: str
     place: Place  # where the text begins
@@ -19,15 +19,15 @@ class Side(NamedTuple):
 
 
 def pair(source: Side, target: Side) -> Record:
-    """The record of a unit that needs a closer look, its texts standing in the file as they are."""
+    """The record of a unit to be examined, whose texts are in the file without escapes."""
     return _judged(source, target, exact=True)
 
 
 def unescaped_pair(source: str, target: str, place: Place, *, oddities: tuple[Problem, ...] = ()) -> Record:
-    """The same for texts that were written with escapes: signs are looked for in the text, places are the unit's."""
+    """The same for texts written with escapes: the unescaped text is examined, and places are those of the unit."""
     first, second = source.strip(), target.strip()
     if first and second and not oddities and first.isprintable() and second.isprintable():
-        return Record(first, second, place)  # nothing to look for: no printable sign is odd
+        return Record(first, second, place)  # nothing to find: no printable character is odd
     found = tuple(flaw for flaw in (escape_flaw(source, place), escape_flaw(target, place)) if flaw)
     if found:
         source, target = (text.encode("utf-8", "replace").decode() for text in (source, target))
@@ -63,7 +63,7 @@ def _inner_separators(side: Side, exact: bool) -> tuple[Problem, ...]:
 
 
 def escape_flaw(text: str, place: Place) -> Problem | None:
-    """What an escape can put into a text but no text file can hold: a NUL, half a character."""
+    """A problem that an escape can cause but a text file cannot: a NUL, half a character."""
     if "\0" in text:
         return Problem("nul", "a NUL character", place)
     try:

@@ -13,7 +13,7 @@ from glassformer.data.readers.opening import blocks_of, shown
 from glassformer.data.readers.records import Place, Problem, Record
 from glassformer.data.readers.sentences import UNUSABLE, Side, pair, unescaped_pair
 
-PEEK = 50  # lines that decide about header and delimiter
+PEEK = 50  # lines that determine header and delimiter
 
 Choice = tuple[str, str] | None
 
@@ -21,14 +21,14 @@ Choice = tuple[str, str] | None
 def read_tsv(
     path: Path, *, columns: Choice = None, languages: Choice = None, on_read: Callable[[int], None] | None = None
 ) -> Iterator[Record]:
-    """Rows of tab-separated cells; a quote is a letter like any other."""
+    """Rows of tab-separated cells; a quote is an ordinary character."""
     name, lines = shown(path), lines_of(blocks_of(path, on_read=on_read), path)
     peek = list(islice(lines, PEEK))
     header_at, first_row = _first_row([text.split("\t") for text, _, _ in peek])
     chosen = choose_columns(first_row, name, columns=columns, languages=languages)
     at_source, at_target, needed = chosen.source, chosen.target, chosen.needed
     header_at = header_at if chosen.header else 0
-    most = 2 if columns is None else 1 << 30  # who chooses columns knows of the others
+    most = 2 if columns is None else 1 << 30  # users who choose columns know that there are others
     number, misses, texts = 0, 0, 0
     for number, (text, byte, odd) in enumerate(chain(peek, lines), 1):
         cells = text.split("\t")
@@ -68,7 +68,7 @@ def _further(width: int, chosen: Columns, place: Place) -> Problem:
 def _tsv_row(
     cells: list[str], chosen: Columns, place: Place, odd: tuple[Problem, ...], *, header: bool = False
 ) -> Record:
-    """A row that needs a closer look."""
+    """A row that must be examined."""
     if special := _special_row(cells, chosen, place, odd, header=header):
         return special
     sides = []
@@ -83,7 +83,7 @@ def _tsv_row(
 def _special_row(
     cells: list[str], chosen: Columns, place: Place, odd: tuple[Problem, ...], *, header: bool
 ) -> Record | None:
-    """A row that is no pair: unreadable, blank, too short, or the header."""
+    """A row that is not a pair: unreadable, blank, too short, or the header."""
     source, target = (cells[at].strip() if at < len(cells) else "" for at in (chosen.source, chosen.target))
     notes = tuple(one for one in odd if one.kind == "bom")
     problem = next((one for one in odd if one.kind in UNUSABLE), None)
@@ -111,7 +111,7 @@ def read_csv(
     number, misses, texts = 0, 0, 0
     for number, row in enumerate(chain(first, rows), 1):
         record = _csv_row(row, chosen, header=number == header_at)
-        if len(row.cells) > 2 and columns is None:  # who chooses columns knows of the others
+        if len(row.cells) > 2 and columns is None:  # users who choose columns know that there are others
             record.notes += (_further(len(row.cells), chosen, row.place),)
         if len(row.cells) < chosen.needed:
             misses, texts = misses + 1, texts + any(cell.strip() for cell in row.cells)
@@ -123,7 +123,7 @@ def read_csv(
 
 
 def _until_filled(rows: Iterator[Row]) -> Iterator[Row]:
-    """The first rows up to one that has something in it."""
+    """The first rows, up to one that is not blank."""
     for row in rows:
         yield row
         if any(cell.strip() for cell in row.cells):

@@ -1,4 +1,4 @@
-"""The lines of text files as they are, blank ones too: for what must give one line out for each line in."""
+"""The unchanged lines of text files, also blank ones, for commands that must write one line for each line read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADVICE = {"encoding": "Save the file as UTF-8, for instance with iconv.", "too b
 
 
 def texts_of(path: Path) -> Iterator[str]:
-    """Every line of a file, plain or packed. One that cannot be read is an error that names its place."""
+    """Every line of a file, plain or compressed. A line that cannot be read raises an error with its place."""
     check_file(path)
     for text, _, oddities in lines_of(blocks_of(path), path):
         for odd in oddities:

@@ -1,6 +1,6 @@
 """Translation units from the blocks of a TMX file, by the expat parser of the standard library.
 
-Nothing is ever fetched, no entity is ever expanded, and nothing of a unit stays once it has been handed on.
+Nothing is fetched, no entity is expanded, and a unit is not kept in memory after it was yielded.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from glassformer.data.readers.records import Place, Problem
 from glassformer.errors import DataError
 
 _DEEPEST = 200  # a real file has about ten levels
-_TOKEN = 4 << 20  # bytes that one tag or comment may take; expat holds it until it is whole
+_TOKEN = 4 << 20  # maximum bytes of one tag or comment; expat keeps it in memory until it is complete
 _CUT_OFF = {expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN}
 _CUT_OFF |= {expat.errors.XML_ERROR_PARTIAL_CHAR, expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION}
-_VARIANTS = 1000  # of one unit; more are not looked at
-_STANDING = {"ph", "ut"}  # of the codes those that stand for something of their own, such as a line break
-_GAP = "\0"  # no XML text can hold it
+_VARIANTS = 1000  # of one unit; further ones are ignored
+_REPLACING = {"ph", "ut"}  # codes that replace something in the text, such as a line break
+_GAP = "\0"  # cannot occur in XML text
 _GAPS = re.compile(f"(.?){_GAP}+(.?)", re.DOTALL)
-CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that hold formatting codes, not text
+CODES = {"bpt", "ept", "it", "ph", "ut", "sub"}  # elements that contain formatting codes, not text
 
 
 @dataclass
 class Variant:
-    """One language's form of a unit."""
+    """A unit's text in one language."""
 
-    language: str  # as it is written
-    code: str = ""  # in one spelling for all
+    language: str  # as written in the file
+    code: str = ""  # in standard spelling
     text: str = ""
     inline: bool = False
-    segment: tuple[int, int] | None = None  # bytes where the tags <seg> and </seg> begin
+    segment: tuple[int, int] | None = None  # the bytes where the tags <seg> and </seg> begin
     old_attribute: bool = False  # lang instead of xml:lang
 
 
@@ -58,11 +58,11 @@ class _Segment:
     start: int  # byte
     texts: list[str] = field(default_factory=list)
     inside: int = 0  # open elements in it
-    codes: int = 0  # those of them within formatting codes
+    codes: int = 0  # those within formatting codes
 
 
 class _Handler:
-    """Hears what expat finds and collects whole units; nothing of a unit stays once it has been taken."""
+    """Receives expat's events and collects complete units, which are not kept once they have been taken."""
 
     def __init__(self, parser: expat.XMLParserType, name: str) -> None:
         self.parser, self.name = parser, name
@@ -76,7 +76,7 @@ class _Handler:
 
     @property
     def is_open(self) -> bool:
-        """In the middle of a unit."""
+        """Whether a unit has begun and not ended."""
         return self._unit is not None
 
     def where(self) -> str:
@@ -105,9 +105,7 @@ class _Handler:
         if self._depth == 1 and tag != "tmx":
             raise DataError(f"{self.name} is not TMX: its root is <{tag[:40]}>, not <tmx>.")
         if self._depth > _DEEPEST:
-            raise DataError(
-                f"{self.name}, {self.where()}: over {_DEEPEST} elements inside one another; no TMX does that."
-            )
+            raise DataError(f"{self.name}, {self.where()}: over {_DEEPEST} nested elements, too deep for TMX.")
 
     def _start_unit(self) -> None:
         if self._unit is not None:
@@ -143,7 +141,7 @@ class _Handler:
             self._spoil("too big", f"a unit of over {MAX_LINE:,} characters")
 
     def skipped_entity(self, entity: str, is_parameter: bool) -> None:
-        """An entity of a document type that is not read: its text is not known."""
+        """An entity whose definition is not read, so its text is unknown."""
         if self._segment is not None and not is_parameter:
             self._spoil("syntax", f"an entity that is not defined here: &{entity[:40]};")
 
@@ -153,12 +151,12 @@ class _Handler:
 
     def refuse_entity(self, entity: str, *_: object) -> None:
         raise DataError(
-            f"{self.name}, {self.where()}: it declares an entity ({entity[:40]!r}), which TMX has no use for and which "
+            f"{self.name}, {self.where()}: it declares an entity ({entity[:40]!r}), which TMX does not need and which "
             "can be an attack. Write the text itself instead."
         )
 
     def refuse_reference(self, *_: object) -> int:
-        raise DataError(f"{self.name}, {self.where()}: it refers to another file, and nothing else is ever read.")
+        raise DataError(f"{self.name}, {self.where()}: it refers to another file. Other files are never read.")
 
     def take(self) -> list[Unit]:
         units, self.units = self.units, []
@@ -167,19 +165,19 @@ class _Handler:
 
 def _start_inline(segment: _Segment, tag: str) -> None:
     segment.variant.inline = True
-    if tag in _STANDING and segment.texts and not segment.codes:
+    if tag in _REPLACING and segment.texts and not segment.codes:
         segment.texts.append(_GAP)
     segment.inside += 1
     segment.codes += segment.codes > 0 or tag in CODES
 
 
 def _closed(gap: re.Match[str]) -> str:
-    """A space where a code stood between two words; nothing where there is a space or punctuation anyway."""
+    """A space in place of a code between two words; nothing if there is already a space or punctuation."""
     return f"{gap[1]} {gap[2]}" if gap[1].isalnum() and gap[2].isalnum() else gap[1] + gap[2]
 
 
 def _after_end(segment: _Segment) -> _Segment | None:
-    """An element ends: one inside the segment, or the segment itself."""
+    """Handles the end of an element inside the segment, or of the segment itself."""
     if not segment.inside:
         segment.variant.text = _GAPS.sub(_closed, "".join(segment.texts))
         return None
@@ -189,7 +187,7 @@ def _after_end(segment: _Segment) -> _Segment | None:
 
 
 class Units:
-    """All translation units of a file in order. `source_language` is known as soon as the first unit is."""
+    """All translation units of a file in order. `source_language` is set when the first unit is read."""
 
     def __init__(self, blocks: Iterable[bytes], name: str) -> None:
         self._blocks, self._name = blocks, name
@@ -234,6 +232,6 @@ class Units:
         what = "cut off" if reason in _CUT_OFF else f"not well-formed ({reason})"
         done = self._handler.count - self._handler.is_open
         return DataError(
-            f"{self._name}: {what} after {done:,} whole units, at line {error.lineno:,}, "
-            f"byte {self._parser.ErrorByteIndex:,}. Make or copy it again, or mend it there."
+            f"{self._name}: {what} after {done:,} complete units, at line {error.lineno:,}, "
+            f"byte {self._parser.ErrorByteIndex:,}. Create or copy it again, or fix it there."
         )

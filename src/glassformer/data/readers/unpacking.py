@@ -1,7 +1,7 @@
-"""Unpacking gzip, xz, bzip2 and zstd streams block by block, with bounds on what may come out.
+"""Unpacks gzip, xz, bzip2 and zstd streams block by block, with limits on the output size.
 
-An archive that unpacks to absurd sizes is given up before it fills the memory, and one that is cut off or damaged is
-never taken for a short one.
+An archive that unpacks to an absurd size is refused before it fills the memory. A truncated or damaged archive is
+always an error, never read as a shorter one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import zstandard
 from glassformer.errors import DataError
 
 PIECE = 1 << 18
-BOMB_RATIO = 250  # text packs 3 to 10 times, the most repetitive logs 100 times
-BOMB_START = 4 << 20  # below this no harm is done, whatever the ratio: a million lines, if they are tiny
-PACKED_STEP = BOMB_START // BOMB_RATIO  # unpacked at a time, so that the ratio is known before much has come out
+BOMB_RATIO = 250  # text compresses 3 to 10 times, the most repetitive logs 100 times
+BOMB_START = 4 << 20  # below this size any ratio is harmless
+PACKED_STEP = BOMB_START // BOMB_RATIO  # compressed bytes per step: bounds the output of a step
 UNPACKING_MEMORY = 128 << 20  # enough for `xz -9` and `zstd --ultra -22`
 
 _FOREIGN = {
@@ -48,18 +48,18 @@ def packing_by_magic(head: bytes) -> str | None:
 
 
 def refuse_foreign(head: bytes, name: str) -> None:
-    """Archives of several files and documents hold no lines of text."""
+    """Raises an error for archives of several files and for documents: they are not lines of text."""
     what = next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
     if head[257:262] == b"ustar":
         what = "a tar archive"
     if again := packing_by_magic(head):
-        what = f"packed twice, by {again} inside"
+        what = f"compressed twice, inside with {again}"
     if what:
         raise DataError(f"{name} is {what}. Unpack it or save it as plain text first, and give the text files in it.")
 
 
 class _Unpacker(Protocol):
-    """One packed stream: a member of a gzip file, a frame of zstd, ..."""
+    """One compressed stream: a member of a gzip file, a frame of zstd, ..."""
 
     @property
     def eof(self) -> bool: ...
@@ -106,7 +106,7 @@ class _Stepwise:
 
 
 class _Zstd:
-    _STEP = 1 << 10  # the library unpacks all that it is given; one KB can become 32 MB, not more
+    _STEP = 1 << 10  # the library unpacks all its input at once; one KB becomes at most 32 MB
 
     def __init__(self) -> None:
         self._inner = zstandard.ZstdDecompressor(max_window_size=UNPACKING_MEMORY).decompressobj()
@@ -140,7 +140,7 @@ def _new_unpacker(packing: str) -> _Unpacker:
 
 
 def unpacked(packed: Iterator[bytes], name: str, packing: str) -> Iterator[bytes]:
-    """All packed streams of a file one after another; NULs between and after them are padding."""
+    """All compressed streams of a file in order; NULs between and after them are padding."""
     unpacker: _Unpacker | None = _new_unpacker(packing)
     before, size_in, size_out = 0, 0, 0  # `before`: unpacked by the streams before this one
     for data in _cut(packed):
@@ -163,7 +163,7 @@ def unpacked(packed: Iterator[bytes], name: str, packing: str) -> Iterator[bytes
             data = unpacker.rest if unpacker.eof else b""
             unpacker = None if unpacker.eof else unpacker
     if unpacker is not None:
-        raise DataError(f"{name}: cut off after {size_out:,} bytes unpacked ({packing}). Make or copy it again.")
+        raise DataError(f"{name}: cut off after {size_out:,} bytes unpacked ({packing}). Create or copy it again.")
 
 
 def _cut(packed: Iterator[bytes]) -> Iterator[bytes]:
@@ -176,16 +176,16 @@ def _check_ratio(name: str, size_in: int, size_out: int) -> None:
     if size_out > BOMB_START and size_out > BOMB_RATIO * size_in:
         raise DataError(
             f"{name}: {size_in:,} bytes unpack to more than {size_out:,}, over {BOMB_RATIO} times as much: "
-            "no text is like that. If it really is yours, unpack it first."
+            "texts and weights do not compress that well. If the file is really yours, unpack it first."
         )
 
 
 def _damaged(name: str, packing: str, error: Exception, size: int, *, appended: bool) -> DataError:
-    if "emory" in str(error):  # in the words of lzma and of zstandard
+    if "emory" in str(error):  # in the messages of lzma and zstandard
         return DataError(f"{name}: unpacking it takes over {UNPACKING_MEMORY >> 20} MB of memory. Unpack it first.")
     if appended:
         return DataError(
-            f"{name}: after the end of the {packing} data ({size:,} bytes unpacked) stands something else. "
-            "Make or copy it again."
+            f"{name}: other data follows the end of the {packing} data ({size:,} bytes unpacked). "
+            "Create or copy it again."
         )
-    return DataError(f"{name}: damaged after {size:,} bytes unpacked ({packing}). Make or copy it again.")
+    return DataError(f"{name}: damaged after {size:,} bytes unpacked ({packing}). Create or copy it again.")

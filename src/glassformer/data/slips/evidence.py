@@ -1,14 +1,14 @@
-"""How much two lines look like translations of each other: learnt from the very lines that are to be judged.
+"""How much two lines look like translations of each other. This is learnt from the same lines that it judges.
 
-The sketches of both sides are taken as jointly Gaussian. If some direction of the one side and some direction of the
-other correlate with rho, a pair (x, y) of values there is more likely among translations than among strangers by
+The sketches of both sides are modelled as jointly Gaussian. If a direction of one side and a direction of the other
+have correlation rho, the log-likelihood ratio of values (x, y), for translations against unrelated lines, is
 
     log p(x, y) / p(x) p(y)  =  -log(1 - rho^2) / 2  +  (rho x y - rho^2 (x^2 + y^2) / 2) / (1 - rho^2).
 
 Two sets of directions are used. "Likeness": each feature with its own counterpart (lengths, endings, shared words).
-"Lexicon": the canonical directions (Hotelling, 1936) of all features, which amounts to a small dictionary between the
-bits of the two sides and works across scripts. A logistic regression against strangers from the neighbourhood weighs
-the two and turns them into nats; what does not help here gets weight nought.
+"Lexicon": the canonical directions (Hotelling, 1936) of all features, which act as a small dictionary between the bits
+of the two sides and work across scripts. A logistic regression, pairs against unrelated lines nearby, weights the two
+and turns them into nats; a set that does not help gets weight 0.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from numpy.typing import NDArray
 
 from glassformer.data.slips.sketches import ENDINGS, WIDTH, Floats, Side
 
-NEAR = 20  # strangers are taken from at most so many lines away: files may be sorted, so these are the ones alike
+NEAR = 20  # unrelated lines come from at most this far away: in a sorted file, these are the most similar
 
-_FOLD = 32  # lines in a row that are judged by the same evidence
-_FEWEST = 16  # pairs in either kind of fold to learn anything from
-_PLENTY = 12_000  # pairs: so many more than numbers to be learnt that nothing is flattered by itself
+_FOLD = 32  # consecutive lines that are judged by the same evidence
+_FEWEST = 16  # pairs needed in each kind of fold to learn anything
+_PLENTY = 12_000  # pairs: with this many, overfitting is negligible
 _MOST = 24_000  # pairs: more do not help
 _DIRECTIONS = 64
 _RIDGE = 0.5
 _PRIOR_TRUST = 0.35
 _LARGEST_RHO = 0.95
-_FLOOR, _CEILING = -3.0, 4.0  # nats that a single line may say: no line is beyond doubt
+_FLOOR, _CEILING = -3.0, 4.0  # limits on the nats of a single line: no line is certain
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Nats for "x and y are a pair" against "they are strangers", a sum over directions of both sides.
+    """Nats for "x and y are a pair" against "they are unrelated": a sum over directions of both sides.
 
-    The first WIDTH directions are the features themselves, the columns of u and v are further ones.
+    The first WIDTH directions are the features themselves; the columns of u and v are further directions.
     """
 
     u: Floats  # (WIDTH, K), of the source
     v: Floats  # (WIDTH, K), of the target
-    product: Floats  # (WIDTH + K), what x y counts
-    square: Floats  # (WIDTH + K), what x^2 and y^2 count
+    product: Floats  # (WIDTH + K), the coefficients of x y
+    square: Floats  # (WIDTH + K), the coefficients of x^2 and y^2
     constant: float
 
     def of_pairs(self, x: Floats, y: Floats) -> Floats:
@@ -53,12 +53,12 @@ class Evidence:
         return np.einsum("nd,nd->n", left, right) + of_x + of_y
 
     def of_sources(self, x: Floats) -> tuple[Floats, Floats]:
-        """What is multiplied with the values of the targets, and what the lines count by themselves."""
+        """The factors for the values of the targets, and the terms that depend only on the source lines."""
         values = np.concatenate([x, x @ self.u], axis=1)
         return values * self.product, values**2 @ self.square + np.float32(self.constant)
 
     def of_targets(self, y: Floats) -> tuple[Floats, Floats]:
-        """The values, and what the lines count by themselves."""
+        """The values, and the terms that depend only on the target lines."""
         values = np.concatenate([y, y @ self.v], axis=1)
         return values, values**2 @ self.square
 
@@ -68,21 +68,21 @@ def clip(nats: Floats) -> Floats:
 
 
 def _gaussian(u: Floats, v: Floats, rho: Floats) -> Evidence:
-    """The evidence of the features (first WIDTH of rho) and of the directions u and v (the others), of unit spread."""
+    """The evidence of the features (first WIDTH of rho) and of the directions u and v (the rest), of unit variance."""
     rho = np.clip(rho, 0, _LARGEST_RHO)
     rest = 1 - rho**2
     return Evidence(u, v, rho / rest, -(rho**2) / (2 * rest), -float(np.log(rest).sum()) / 2)
 
 
 def _prior_rho() -> Floats:
-    """What is expected before anything is known: lengths go together, endings often, words now and then."""
+    """Correlations assumed at the start: strong for lengths, weaker for endings, weakest for words."""
     rho = np.full(WIDTH, 0.06, np.float32)
     rho[0], rho[1:3], rho[3 : 3 + ENDINGS] = 0.7, 0.2, 0.3
     return rho
 
 
 def prior() -> tuple[Evidence]:
-    """Evidence to begin with. It is not trusted in full: real features are not as Gaussian as it takes them to be."""
+    """Initial evidence. It is scaled down, since real features are not Gaussian."""
     none = np.zeros((WIDTH, 0), np.float32)
     full = _gaussian(none, none, _prior_rho())
     trust = np.float32(_PRIOR_TRUST)
@@ -92,10 +92,10 @@ def prior() -> tuple[Evidence]:
 def learn(
     source: Side, target: Side, lines: NDArray[np.int64], partners: NDArray[np.int64]
 ) -> tuple[Evidence, ...] | None:
-    """Evidence from source lines and their target lines; None from too few.
+    """Evidence from source lines and their target lines; None if there are too few.
 
-    One for all lines, or, where there are not plenty, one for the even folds and one for the odd ones, each learnt
-    from the other: no line is then judged by what was learnt from it.
+    One for all lines if there are many; if not, one for the even folds and one for the odd folds, each learnt from the
+    other folds, so that no line is judged by evidence learnt from it.
     """
     chosen = _thin(lines)
     lines, partners = lines[chosen], partners[chosen]
@@ -113,21 +113,21 @@ def in_odd_fold(lines: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _thin(lines: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Not more than _MOST of the lines, in whole folds spread over all of them."""
+    """At most _MOST of the lines, in whole folds spread over the file."""
     folds = lines // _FOLD
     keep = max(1, -(-len(lines) // _MOST))
     return np.flatnonzero((folds // 2) % keep == 0)
 
 
 def _strangers(partners: NDArray[np.int64], lines: int) -> NDArray[np.int64]:
-    """For each partner another line near it."""
+    """For each partner, another line near it."""
     random = np.random.default_rng(len(partners))
     away = random.integers(1, NEAR + 1, len(partners)) * random.choice([-1, 1], len(partners))
     return np.where((partners + away >= 0) & (partners + away < lines), partners + away, partners - away) % lines
 
 
 def _learn_fold(x: Floats, y: Floats, strangers: Floats, here: NDArray[np.bool_]) -> Evidence:
-    """Directions from the other folds; how far they correlate, and what they weigh, from the lines here."""
+    """Directions are learnt from the other folds, their correlations and weights from the lines here."""
     likeness = _likeness_rho(x[here], y[here])
     u, v, lexicon = _measured(*_canonical(x[~here], y[~here]), x[here], y[here])
     parts = [
@@ -138,8 +138,8 @@ def _learn_fold(x: Floats, y: Floats, strangers: Floats, here: NDArray[np.bool_]
 
 
 def _likeness_rho(x: Floats, y: Floats) -> Floats:
-    """The correlation of each feature with its counterpart; all bits share one, and few lines count little."""
-    believed = 20.0  # lines that the expectation is worth
+    """The correlation of each feature with its counterpart, shrunk towards the prior. All bits share one."""
+    believed = 20.0  # the prior counts as much as this many lines
     measured = (x * y).mean(0)
     measured[3 + ENDINGS :] = measured[3 + ENDINGS :].mean()
     rho = (len(x) * measured + believed * _prior_rho()) / (len(x) + believed)
@@ -154,14 +154,14 @@ def _canonical(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _whitening(x: Floats) -> Floats:
-    """The inverse root of the covariance; the ridge keeps rare features from being taken for strong ones."""
+    """The inverse square root of the covariance; the ridge keeps rare features from dominating."""
     covariance = x.T @ x / np.float32(len(x)) + np.float32(_RIDGE) * np.eye(WIDTH, dtype=np.float32)
     values, vectors = np.linalg.eigh(covariance)
     return (vectors / np.sqrt(values)) @ vectors.T
 
 
 def _measured(u: Floats, v: Floats, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """The directions that correlate on lines that they were not learnt from, of unit spread, and how far they do."""
+    """The directions that correlate on lines they were not learnt from, with unit variance, and their correlations."""
     p, q = x @ u, y @ v
     spread_p, spread_q = np.sqrt((p**2).mean(0)) + 1e-6, np.sqrt((q**2).mean(0)) + 1e-6
     rho = (p * q).mean(0) / (spread_p * spread_q)
@@ -170,7 +170,7 @@ def _measured(u: Floats, v: Floats, x: Floats, y: Floats) -> tuple[Floats, Float
 
 
 def _weigh(parts: list[Evidence], x: Floats, y: Floats, strangers: Floats) -> Evidence:
-    """The sum of the parts with the weights of a logistic regression, pairs against strangers."""
+    """The sum of the parts, with the weights of a logistic regression of pairs against unrelated lines."""
     scores = np.concatenate([_columns(parts, x, y), _columns(parts, x, strangers)])
     is_pair = np.arange(len(scores)) < len(x)
     weights, intercept = _regress(scores, is_pair)
@@ -185,7 +185,7 @@ def _columns(parts: list[Evidence], x: Floats, y: Floats) -> NDArray[np.float64]
 
 
 def _regress(scores: NDArray[np.float64], is_pair: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
-    """Newton's method for a logistic regression with a light pull towards nought; no weight is below nought."""
+    """Logistic regression by Newton's method, with weak L2 regularisation and non-negative weights."""
     spread = scores.std(0) + 1e-6
     columns = np.column_stack([scores / spread, np.ones(len(scores))])
     used = np.ones(columns.shape[1], bool)

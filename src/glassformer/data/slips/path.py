@@ -1,7 +1,7 @@
-"""The likeliest way through two files: which target line stands beside each source line, block by block.
+"""The most likely path through two files: which target line belongs to each source line, block by block.
 
-The offset of a source line is the number of its target line minus its own. A path holds an offset for as long as the
-evidence allows, because each change costs; it may also be nowhere, where nothing on the other side fits.
+The offset of a source line is the number of its target line minus its own. A path keeps an offset as long as the
+evidence allows, because each change has a cost. It may also be "nowhere", if nothing on the other side fits.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from glassformer.data.slips.sketches import Floats, Side
 
 COST = 16.0  # nats for a change of the offset: about one slip in ten million lines
 
-_TOLL = 0.1  # nats a line for being somewhere: an offset must be worth it, else the path rests nowhere
-_STEP = 4  # lines that the path takes at a time
-_BLOCK = 32  # lines multiplied at a time
-_CHUNK = 512  # lines whose offsets lie around the same middle
+_TOLL = 0.1  # nats per line for having an offset: without enough evidence for one, the path is nowhere
+_STEP = 4  # lines per step of the path
+_BLOCK = 32  # lines multiplied together
+_CHUNK = 512  # lines whose candidate offsets have the same centre
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The evidence for any source line beside any target line."""
+    """The evidence that a source line and a target line are a pair, for any two lines."""
 
     source: Side
     target: Side
-    evidence: tuple[Evidence, ...]  # one for all lines, or one for the even folds and one for the odd ones
+    evidence: tuple[Evidence, ...]  # one for all lines, or one for the even folds and one for the odd folds
 
     def at(self, first: int, last: int, offset: int) -> Floats:
-        """Of source lines first to last (exclusive), all at one offset; nought where there is no target line."""
+        """The evidence for source lines first to last (exclusive) at one offset; 0 where there is no target line."""
         parts = [self._at(start, min(start + _CHUNK, last), offset) for start in range(first, last, _CHUNK)]
         return np.concatenate([np.zeros(0, np.float32), *parts])
 
@@ -44,7 +44,7 @@ class Judge:
         return clip(nats) * self.source.worth(lines) * self.target.worth(lines + offset)
 
     def band(self, first: int, lowest: int, width: int) -> Floats:
-        """Of a whole chunk from line `first` on, at `width` offsets from `lowest` on: (_CHUNK, width)."""
+        """The evidence for the chunk that begins at line `first`, at `width` offsets from `lowest`: (_CHUNK, width)."""
         lines = first + np.arange(_CHUNK + width - 1)
         x = self.source.window(first, first + _CHUNK)
         y = self.target.window(first + lowest, first + lowest + len(lines))
@@ -54,17 +54,17 @@ class Judge:
 
 
 def _by_fold(lines: NDArray[np.int64], nats: Sequence[Floats]) -> Floats:
-    """For each line what the evidence says that may judge it."""
+    """For each line, the value from the evidence that judges its fold."""
     return nats[0] if len(nats) == 1 else np.where(in_odd_fold(lines), nats[1], nats[0])
 
 
 def _band(evidence: Evidence, x: Floats, y: Floats) -> Floats:
-    """Row r of x with rows r to r + width of y, for every r: (len(x), width)."""
+    """Evidence for row r of x with rows r to r + width of y, for every r: (len(x), width)."""
     left, of_x = evidence.of_sources(x)
     right, of_y = evidence.of_targets(y)
     width = len(y) - len(x) + 1
     beside = sliding_window_view(right, _BLOCK + width - 1, axis=0)[::_BLOCK]  # (blocks, D, _BLOCK + width - 1)
-    square = left.reshape(len(beside), _BLOCK, -1) @ beside  # more than is asked for, but in one fast product
+    square = left.reshape(len(beside), _BLOCK, -1) @ beside  # more than needed, but in one fast product
     block, row, item = square.strides
     between = as_strided(square, (len(beside), _BLOCK, width), (block, row + item, item))  # its diagonals
     return between.reshape(len(x), width) + of_x[:, None] + sliding_window_view(of_y, width)
@@ -72,7 +72,7 @@ def _band(evidence: Evidence, x: Floats, y: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Run:
-    """Source lines first to last (exclusive) beside the target lines at this offset; None: beside none."""
+    """Source lines first to last (exclusive), paired with the target lines at this offset; None: with none."""
 
     first: int
     last: int
@@ -81,18 +81,18 @@ class Run:
 
 @dataclass
 class _Leg:
-    """What the path remembers of one chunk, one row a step."""
+    """The path's back-pointers for one chunk, one row per step."""
 
     first: int
     offsets: NDArray[np.int64]
     changed: NDArray[np.bool_]  # (steps, offsets): came here from another offset
-    lost: NDArray[np.bool_]  # came to nowhere from an offset
-    found: NDArray[np.bool_]  # those who changed came from nowhere, else from `best`
-    best: NDArray[np.int64]  # the offset that was the best before the step
+    lost: NDArray[np.bool_]  # (steps,): came to nowhere from an offset
+    found: NDArray[np.bool_]  # (steps,): a change came from nowhere; else from `best`
+    best: NDArray[np.int64]  # (steps,): the best offset before the step
 
 
 def likeliest(judge: Judge, hints: Sequence[Run] = (), *, may_be_nowhere: bool = True) -> list[Run]:
-    """The runs of the best path, in order; together they are all source lines. Hints name far offsets to look at."""
+    """The runs of the best path, in order; together they cover all source lines. `hints` are far offsets to try."""
     last_offset = len(judge.target) - len(judge.source)
     offsets, values, nowhere = np.array([0]), np.zeros(1), -COST / 2 if may_be_nowhere else -np.inf
     legs: list[_Leg] = []
@@ -112,7 +112,7 @@ def likeliest(judge: Judge, hints: Sequence[Run] = (), *, may_be_nowhere: bool =
 
 
 def _ranges(*middles: int) -> list[tuple[int, int]]:
-    """(lowest, width) of the offsets around the middles, overlaps joined."""
+    """(lowest, width) of the offsets around the middles; overlapping ranges are merged."""
     ranges: list[tuple[int, int]] = []
     for middle in sorted(middles):
         low, high = middle - NEAR, middle + NEAR
@@ -123,7 +123,7 @@ def _ranges(*middles: int) -> list[tuple[int, int]]:
 
 
 def _carried(offsets: NDArray[np.int64], values: NDArray[np.float64], wanted: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The values of the wanted offsets; those that are new can only be come to by a change."""
+    """The values of the offsets in `wanted`; a new offset can only be reached by a change."""
     place = np.minimum(np.searchsorted(offsets, wanted), len(offsets) - 1)
     return np.where(offsets[place] == wanted, values[place], -np.inf)
 
@@ -131,7 +131,7 @@ def _carried(offsets: NDArray[np.int64], values: NDArray[np.float64], wanted: ND
 def _walk(
     first: int, offsets: NDArray[np.int64], nats: Floats, values: NDArray[np.float64], nowhere: float
 ) -> tuple[_Leg, float]:
-    """Viterbi's step for each row of nats; `values` is brought up to date in place."""
+    """A Viterbi step for each row of nats; updates `values` in place."""
     steps = len(nats)
     empty = np.zeros(steps, bool)
     leg = _Leg(first, offsets, np.empty((steps, len(offsets)), bool), empty, empty.copy(), np.empty(steps, np.int64))
@@ -150,7 +150,7 @@ def _walk(
 
 
 def _runs(legs: list[_Leg], end: int | None, lines: int) -> list[Run]:
-    """The path back from its end."""
+    """Traces the path back from its end."""
     runs: list[Run] = []
     offset, last = end, lines
     for leg in reversed(legs):
@@ -166,7 +166,7 @@ def _runs(legs: list[_Leg], end: int | None, lines: int) -> list[Run]:
 
 
 def _last_change(leg: _Leg, step: int, offset: int | None) -> tuple[int, int | None] | None:
-    """The last step before `step` at which the path came to this offset, and from where."""
+    """The last step before `step` at which the path changed to this offset, and from where."""
     came = leg.lost if offset is None else leg.changed[:, np.searchsorted(leg.offsets, offset)]
     steps = np.flatnonzero(came[:step])
     if not len(steps):

@@ -1,4 +1,4 @@
-"""Aligned files that go out of step, paired anew: every line comes once, with its partner or without."""
+"""Realigns files that are out of step: every line occurs once, with or without a partner."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Numbered = Iterator[tuple[int, Line]]
 
 
 def read_realigned(one: Input, *, on_read: Callable[[int], None] | None = None) -> Iterator[Record]:
-    """The records of one aligned input, its lines paired as its slips say.
+    """The records of one aligned input, with its lines paired according to its slips.
 
-    Lines without a partner are told as such, and so are those so near to a slip that their partner is not sure.
+    Lines without a partner get a problem, and so do lines so near to a slip that their partner is uncertain.
     """
     counts = [count_lines(path) for path in one.paths]
     slips = [found.slip for found in slips_of(one)] if any(counts) else []
@@ -46,7 +46,7 @@ def _pair(left: Line, place: Place, right: Line, other: Place) -> Record:
 def _alone(lines: Numbered, name: str, *, left: bool) -> Iterator[Record]:
     for number, (text, byte, _) in lines:
         place = Place(name, number, byte)
-        problem = Problem("no partner", "no partner, found when the lines were paired anew", place)
+        problem = Problem("no partner", "no partner after realignment", place)
         yield Record(text.strip() if left else "", "" if left else text.strip(), place, problem)
 
 
@@ -55,6 +55,6 @@ def _is_doubtful(number: int, slips: Sequence[Slip]) -> bool:
 
 
 def _doubted(record: Record) -> Record:
-    detail = "too near to where the files go out of step to be sure of its partner"
+    detail = "partner uncertain: too near to where the files get out of step"
     record.problem = Problem("no partner", detail, record.place)
     return record

@@ -1,4 +1,4 @@
-"""The search for the path: walking, learning from the walk, walking again; and looking far away for what is lost."""
+"""Searches for the path: alternates between finding it and learning from it, and looks far away for lost passages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from glassformer.data.slips.evidence import learn, prior
 from glassformer.data.slips.path import Judge, Run, likeliest
 from glassformer.data.slips.sketches import Floats, Side
 
-_ROUNDS = 3  # of learning from the path and walking it again
-_SETTLED = 0.02  # share of lines with another offset than in the round before: no need for another
-_PASSAGE = 1024  # lines correlated at a time
-_SHORTEST = 200  # fewer lines have a lookalike somewhere in a large file
-_PASSAGES = 32  # at most, so that two files that have nothing in common are given up soon
-_FITS, _FITS_WELL = 0.2, 0.6  # nats a line
+_ROUNDS = 3  # of learning from the path and finding it again
+_SETTLED = 0.02  # stop if at most this share of lines changed their offset in a round
+_PASSAGE = 1024  # lines correlated together
+_SHORTEST = 200  # shorter passages look similar to some place in a large file by chance
+_PASSAGES = 32  # at most: a limit on the time for two files that have nothing in common
+_FITS, _FITS_WELL = 0.2, 0.6  # nats per line
 _AWAY = 7  # lines
-_DIRECTIONS = 16  # the strongest ones do
-_NOWHERE = np.iinfo(np.int64).min // 2  # an offset that leads to no line
+_DIRECTIONS = 16  # the strongest ones are enough
+_NOWHERE = np.iinfo(np.int64).min // 2  # an offset that points to no line
 
 
 Walk = tuple[Judge, list[Run]]
@@ -30,7 +30,7 @@ Walk = tuple[Judge, list[Run]]
 def settle(source: Side, target: Side) -> Walk:
     """The path, and the evidence for it.
 
-    To begin with, the halves are taken to be right; if they are not, the prior evidence says where to begin.
+    The search starts from `_halves`. If that fails, it starts from the path that the prior evidence finds.
     """
     ignorant = Judge(source, target, prior())
     path = _improve(ignorant, _halves(len(source), len(target)))
@@ -43,13 +43,13 @@ def settle(source: Side, target: Side) -> Walk:
 
 
 def _halves(n_source: int, n_target: int) -> list[Run]:
-    """The first half line by line, the other from the end: one slip, wherever it is, leaves half of the lines right."""
+    """The first half aligned from the start, the second from the end: with one slip, half of the lines are right."""
     half = n_source // 2
     return [Run(0, half, 0), Run(half, n_source, n_target - n_source)]
 
 
 def _improve(ignorant: Judge, runs: list[Run], hints: Sequence[Run] = ()) -> Walk:
-    """Learns from a path what pairs look like and walks by it, again and again until the path stays."""
+    """Learns from a path what pairs look like and finds the path again, until it no longer changes."""
     judge = ignorant
     for _ in range(_ROUNDS):
         lines, partners = _pairs(runs, len(judge.target))
@@ -72,7 +72,7 @@ def _less_lost(one: Walk, other: Walk) -> Walk:
 
 
 def _far(judge: Judge, ignorant: Judge, runs: list[Run]) -> list[Run]:
-    """Places far away for the passages that are lost, by what was learnt or, if that was not enough, without it."""
+    """Far places for the lost passages, found with the learnt evidence or, if that fails, with the prior."""
     lost = [run for run in runs if run.offset is None]
     return _far_offsets(judge, lost) or _far_offsets(ignorant, lost)
 
@@ -97,9 +97,9 @@ def _offsets(runs: list[Run]) -> NDArray[np.int64]:
 
 
 def _far_offsets(judge: Judge, lost: Sequence[Run]) -> list[Run]:
-    """Lost passages that fit somewhere after all: very well, or well and another one at the same offset.
+    """Lost passages that fit somewhere: very well, or well if another one fits at the same offset.
 
-    A passage is correlated with the whole of the other side at once.
+    A passage is correlated with the whole other side at once.
     """
     passages = list(_passages(lost))
     passages = passages[:: -(-len(passages) // _PASSAGES) or 1]
@@ -125,7 +125,7 @@ def _far_offsets(judge: Judge, lost: Sequence[Run]) -> list[Run]:
 
 
 def _fit(judge: Judge, passage: Run, offset: int) -> float:
-    """Nats a line, beyond those a few lines away: in a sorted file many places are a little alike."""
+    """Nats per line, minus those a few lines away: in a sorted file, many places are slightly similar."""
     here, below, above = (
         float(judge.at(passage.first, passage.last, offset + away).mean()) for away in (0, -_AWAY, _AWAY)
     )
@@ -140,7 +140,7 @@ def _passages(lost: Sequence[Run]) -> Iterator[Run]:
 
 
 def _best_lag(left: Floats, spectrum: np.ndarray, size: int) -> int:
-    """How many lines into the target the passage fits best."""
+    """The target line at which the passage fits best."""
     product = (spectrum * np.fft.rfft(left, size, axis=0).conj()).sum(1)
     lag = int(np.fft.irfft(product, size).argmax())
     return lag if lag < size - _PASSAGE else lag - size

@@ -1,8 +1,8 @@
-"""A line of text as 29 bytes: enough to tell, with others, whether two lines may be translations of each other.
+"""A line of text as 29 bytes: together with others, enough to judge whether two lines may be translations.
 
-A sketch holds the length, the number of words, the commas, what the line ends with, and 192 bits into which its words
-fall by a hash of their first letters. Names and numbers fall into the same bit in both languages; which other bits go
-together is left to be learnt from the lines themselves.
+A sketch holds the length, the number of words, the commas, what the line ends with, and 192 bits, set by a hash of the
+first letters of each word. Names and numbers set the same bit in both languages; which other bits correspond is learnt
+from the lines.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 BITS = 192
-LENGTH, WORDS, COMMAS, ENDING, FIRST_BIT = 0, 2, 3, 4, 5  # where each begins; the length takes two bytes
+LENGTH, WORDS, COMMAS, ENDING, FIRST_BIT = 0, 2, 3, 4, 5  # the byte where each begins; the length takes two bytes
 SKETCH_BYTES = FIRST_BIT + BITS // 8
 ENDINGS = 7  # nothing (a blank line), letter or digit, ".", "?", "!", ":" or comma, anything else
 
 WIDTH = 3 + ENDINGS + BITS  # numbers that describe a line
 Floats = NDArray[np.float32]
 
-_SAMPLE = 24_000  # lines, for mean and spread
-_PREFIX = 5  # letters of a word that count: about a stem
-_BLOCK = 16_384  # lines at a time, so that the work space stays small
+_SAMPLE = 24_000  # lines, for mean and standard deviation
+_PREFIX = 5  # letters of a word that count: roughly its stem
+_BLOCK = 16_384  # lines at a time, to limit the memory
 _OTHER, _LETTER, _DIGIT, _ALONE, _COMMA, _CLOSING, _SPACE = range(7)  # kinds of characters
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # here every character is a word
 _ENDING_OF = {".": 2, "。": 2, "．": 2, "…": 2, "।": 2, "۔": 2, "?": 3, "？": 3, "؟": 3, "!": 4, "！": 4}
@@ -57,7 +57,7 @@ def _sketch_block(lines: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def _look_up(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint8]]:
-    """Kind, plain lower-case letter and ending class of each character. Python sees only the distinct ones."""
+    """Kind, plain lower-case letter and ending class of each character. Python code runs only for distinct ones."""
     present = np.zeros(0x110000, bool)
     present[codes] = True
     distinct = np.flatnonzero(present)
@@ -73,7 +73,7 @@ def _look_up(codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.u
 def _describe(code: int) -> tuple[int, int, int]:
     character = chr(code)
     letters = unicodedata.normalize("NFD", character.casefold())
-    plain = ord(letters[0]) if all(map(unicodedata.combining, letters[1:])) else code  # Hangul must stay whole
+    plain = ord(letters[0]) if all(map(unicodedata.combining, letters[1:])) else code  # Hangul must stay composed
     kind = _kind(character)
     ending = _ENDING_OF.get(character, 1 if kind in (_LETTER, _DIGIT, _ALONE) else 6)
     return kind, plain, ending
@@ -122,13 +122,13 @@ def _line_endings(
 ) -> NDArray[np.uint8]:
     """The class of the last character that is neither white space nor a closing quote or bracket."""
     result = np.zeros(lines, np.uint8)
-    telling = np.flatnonzero((kinds != _SPACE) & (kinds != _CLOSING))
-    result[line_of[telling]] = endings[telling]  # of several values for one line, the last one stays
+    relevant = np.flatnonzero((kinds != _SPACE) & (kinds != _CLOSING))
+    result[line_of[relevant]] = endings[relevant]  # of several values for one line, the last is kept
     return result
 
 
 def describe(sketches: NDArray[np.uint8]) -> Floats:
-    """The numbers of each line, (N, WIDTH), not yet on one scale."""
+    """The features of each line, (N, WIDTH), not yet standardised."""
     result = np.empty((len(sketches), WIDTH), np.float32)
     lengths = sketches[:, LENGTH : LENGTH + 2].astype(np.float32) @ np.array([1, 256], np.float32)
     result[:, 0] = np.log(lengths + 3)
@@ -140,7 +140,7 @@ def describe(sketches: NDArray[np.uint8]) -> Floats:
 
 
 class Side:
-    """The lines of one side, as numbers of mean 0 and spread 1, made when asked for."""
+    """The lines of one side as features with mean 0 and standard deviation 1, computed on demand."""
 
     def __init__(self, sketches: NDArray[np.uint8]) -> None:
         self.sketches = sketches
@@ -159,11 +159,11 @@ class Side:
         return result
 
     def worth(self, lines: NDArray[np.int64]) -> Floats:
-        """What the evidence of each line counts; nought for lines that do not exist."""
+        """The weight of the evidence of each line; 0 for lines that do not exist."""
         return self._worth[np.where((lines >= 0) & (lines < len(self)), lines, len(self))]
 
     def window(self, start: int, stop: int) -> Floats:
-        """Rows start to stop; lines that do not exist are all noughts."""
+        """Rows start to stop; lines that do not exist are all zeros."""
         result = np.zeros((stop - start, WIDTH), np.float32)
         first, last = max(start, 0), min(stop, len(self))
         if first < last:
@@ -172,7 +172,7 @@ class Side:
 
 
 def _worth(sketches: NDArray[np.uint8]) -> Floats:
-    """One by the root of how often a line stands there in a row: a sentence said again is hardly new evidence."""
+    """1 / sqrt(n) for a line that occurs n times in a row: a repeated sentence adds little evidence."""
     differs = np.ones(len(sketches), bool)
     differs[1:] = (sketches[1:] != sketches[:-1]).any(1)
     starts = np.flatnonzero(differs)

@@ -1,8 +1,8 @@
-"""Where two sides that should be translations line by line begin to slip, and how they go together again.
+"""Finds where two sides that should be line-by-line translations go out of step, and how to realign them.
 
-A line that is missing on one side, or one too many, puts every later line beside a wrong partner. No line shows it,
-thousands together do. `SlipFeatures` keeps 29 bytes a line a side, however long the lines; what tells a pair from two
-strangers is learnt from the file itself, so it works across languages and scripts (see slip_evidence.py).
+One missing or extra line on one side gives every later line a wrong partner. No single line shows it, but thousands
+together do. `SlipFeatures` keeps 29 bytes for each line of each side, however long. What distinguishes a pair from two
+unrelated lines is learnt from the file itself, so it works across languages and scripts (see evidence.py).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from glassformer.data.slips.search import settle
 from glassformer.data.slips.sketches import SKETCH_BYTES, Floats, Side, sketch
 
 _REACH = 2048  # lines on either side of where the path changes
-_TOLERANCE = 10  # lines: a place found that near is called right
-_SURE = 0.999  # no confidence is above it: the evidence takes lines to be independent, which they are not quite
+_TOLERANCE = 10  # lines: a place this near counts as right
+_SURE = 0.999  # the highest confidence: the evidence treats lines as independent, which they are not quite
 
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """Lines count from 1. The lines before this one pair as before; source_line and target_line are no pair any more.
+    """Lines count from 1. Lines before this slip pair as before; source_line and target_line are no longer a pair.
 
-    From here on a source line's partner is `offset` lines further on in the target, until until_source_line, the last
-    that has one so. Where that lies before source_line, there is none: the one side simply goes on longer.
+    From here on, a source line's partner is `offset` lines further in the target, up to and including
+    until_source_line. If that is before source_line, there are no such lines: one side is just longer.
     """
 
     source_line: int
@@ -35,23 +35,23 @@ class Slip:
     offset: int
     until_source_line: int
     confidence: float  # that there is a slip within a few lines of here (10, less in small files)
-    earliest: int  # with nine chances in ten the slip lies at or after this source line ...
-    latest: int  # ... and at or before this one
+    earliest: int  # with 90% probability the slip is at or after this source line
+    latest: int  # and at or before this one
 
     @property
     def surplus(self) -> int:
-        """Lines here without a partner: so many of the target, or, below nought, of the source."""
+        """Lines without a partner here: target lines if positive, source lines if negative."""
         return self.offset - (self.target_line - self.source_line)
 
     @property
     def is_placed(self) -> bool:
-        """False: the lines are too alike, or too few, to tell where it is."""
+        """False if the lines are too similar, or too few, to say where the slip is."""
         return self.confidence > 0.5
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """Which lines go together: ranges of equal length, source and target, counted from 0; and who is left alone."""
+    """Which lines are pairs: source and target ranges of equal length, counted from 0; and lines without a partner."""
 
     together: list[tuple[range, range]]
     source_alone: list[range]
@@ -59,7 +59,7 @@ class Pairing:
 
 
 class SlipFeatures:
-    """Takes the lines of both sides block by block and remembers 29 bytes of each."""
+    """Reads the lines of both sides block by block and keeps 29 bytes of each."""
 
     def __init__(self) -> None:
         self._source: list[NDArray[np.uint8]] = []
@@ -67,7 +67,7 @@ class SlipFeatures:
         self._settled: tuple[Judge, list[Run]] | None = None
 
     def add(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Further lines of both sides; the two blocks need not be of the same length."""
+        """Adds lines of both sides; the two blocks may differ in length."""
         self.add_source(source)
         self.add_target(target)
 
@@ -80,7 +80,7 @@ class SlipFeatures:
         self._settled = None
 
     def slips(self) -> list[Slip]:
-        """In order; [] where nothing speaks against line by line. With different counts, always the best guess.
+        """All slips in order; [] if nothing contradicts line-by-line pairing. For different counts, the best guess.
 
         The last slip's offset is the difference of the counts.
         """
@@ -94,7 +94,7 @@ class SlipFeatures:
 
 
 def realign(slips: Sequence[Slip], n_source: int, n_target: int) -> Pairing:
-    """The pairing that the slips mean: every line is in it once, together with another or alone."""
+    """The pairing that the slips imply: every line is in it once, with or without a partner."""
     pairing = Pairing([], [], [])
     source = target = 0
     for slip in slips:
@@ -116,7 +116,7 @@ def _pair_up(pairing: Pairing, source: int, target: int, length: int) -> tuple[i
 def _leave_out(
     pairing: Pairing, source: int, target: int, offset: int, n_source: int, n_target: int
 ) -> tuple[int, int]:
-    """Passes over the lines of the one side or the other until the offset is right."""
+    """Skips lines of one side until the offset is right."""
     next_source, next_target = min(max(source, target - offset), n_source), min(max(target, source + offset), n_target)
     if next_source > source:
         pairing.source_alone.append(range(source, next_source))
@@ -130,7 +130,7 @@ def _joined(blocks: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
 
 
 def _segments(runs: list[Run], last_offset: int, lines: int) -> list[Run]:
-    """The runs with an offset, equal neighbours joined, each lasting until the next; first 0, last the end's."""
+    """The runs that have an offset, each extended to the next, equal neighbours merged. The first has offset 0."""
     segments = [Run(0, 0, 0)]
     for run in [*runs, Run(lines, lines, last_offset)]:
         if run.offset is None or run.offset == segments[-1].offset:
@@ -165,7 +165,7 @@ def _offset(segment: Run) -> int:
 
 @dataclass(frozen=True)
 class _Change:
-    """Somewhere from the source line `first` to `last` (counted from 0) the offset changes."""
+    """A change of the offset, somewhere from source line `first` to `last` (counted from 0)."""
 
     first: int
     last: int
@@ -178,9 +178,9 @@ class _Change:
         return max(0, self.before - self.after)
 
     def place(self, judge: Judge, *, near: int, stay: float) -> Slip:
-        """The likeliest place, looked for around `near`, and further where it is not clear there.
+        """The most likely place, searched around `near`, and further away if that is not conclusive.
 
-        `stay` is what it would save not to change at all, in nats.
+        `stay` is what not changing at all would save, in nats.
         """
         reach = _REACH
         while True:
@@ -205,7 +205,7 @@ class _Change:
         return Slip(line, line + self.before, self.after, len(judge.source), confidence, earliest, latest)
 
     def _profile(self, judge: Judge) -> tuple[NDArray[np.float64], float]:
-        """The nats of a change at each place, the lines left without a partner counted out; and of no change."""
+        """The nats of a change at each place, without the lines that get no partner; and of no change."""
         before = _summed(judge.at(self.first, self.last, self.before))
         after = _summed(judge.at(self.first, self.last, self.after))
         places = max(1, len(before) - self.alone)

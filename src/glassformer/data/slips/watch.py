@@ -1,4 +1,4 @@
-"""Slips of aligned files, found while their records pass by, and told with their places."""
+"""Finds the slips of aligned files, with their places, while the records are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from glassformer.data.readers.opening import shown
 from glassformer.data.readers.records import Problem, Record
 from glassformer.data.slips.slip import Slip, SlipFeatures
 
-_LINES = 4096  # handed on together
+_LINES = 4096  # passed on together
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class FoundSlip:
         if not slip.is_placed:
             where = f"somewhere between source lines {slip.earliest:,} and {slip.latest:,}"
         if slip.offset == 0:
-            return f"{lines}, {where}: from here on the lines go together again"
+            return f"{lines}, {where}: from here on the lines are in step again"
         return f"{lines}, {where}: from here to source line {slip.until_source_line:,} all partners are wrong"
 
 
 class SlipWatch:
-    """Looks at the records of aligned inputs as they pass. Keeps a few bytes of each line, not the line."""
+    """Watches the records of aligned inputs while they are read. Keeps a few bytes of each line, not the line."""
 
     def __init__(self, inputs: Sequence[Input], *, most: float = math.inf) -> None:
-        """Of each input it looks at the first `most` lines."""
+        """Only the first `most` lines of each input are used."""
         self._most = most
         self._aligned = [one for one in inputs if one.kind == "aligned"]
         self._features = [SlipFeatures() for _ in self._aligned]
@@ -47,7 +47,7 @@ class SlipWatch:
         self._targets = {shown(one.paths[1]) for one in self._aligned}
 
     def passing(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The same records; after the last one, `slips` can be asked for."""
+        """The same records; after the last one, `slips` is available."""
         if not self._aligned:
             yield from records
             return
@@ -74,7 +74,7 @@ class SlipWatch:
             self._features[at].add_target(targets)
 
     def slips(self) -> Iterator[tuple[Input, list[FoundSlip]]]:
-        """For each input that slips, where. Lines that only go on at the end of one file are no slip."""
+        """The slips of each input that has any. Extra lines at the end of one file are not a slip."""
         for one, features in zip(self._aligned, self._features, strict=True):
             names = shown(one.paths[0]), shown(one.paths[1])
             found = [FoundSlip(*names, slip) for slip in features.slips() if slip.source_line <= slip.until_source_line]
@@ -83,7 +83,7 @@ class SlipWatch:
 
 
 def slips_of(one: Input) -> list[FoundSlip]:
-    """The slips of one aligned input, read for the purpose."""
+    """Reads one aligned input to find its slips."""
     watch = SlipWatch([one])
     for _ in watch.passing(read_pairs([one])):
         pass
@@ -91,7 +91,7 @@ def slips_of(one: Input) -> list[FoundSlip]:
 
 
 def slip_problems(one: Input, slips: Sequence[FoundSlip]) -> Iterator[tuple[Problem, Record]]:
-    """Each slip as a problem with the place and the texts of its line, for which the input is read once more."""
+    """Each slip as a problem with the place and texts of its line. Reads the input once more."""
     wanted = {found.slip.source_line: found for found in slips}
     for number, record in enumerate(read_pairs([one]), 1):
         if number in wanted:

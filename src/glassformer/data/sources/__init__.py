@@ -1,1 +1,1 @@
-"""Where examples come from: files, read once to check and choose, and again as a stream whenever they are needed."""
+"""Sources of examples: files, read once to check and split them, and again as a stream whenever they are needed."""

@@ -1,4 +1,4 @@
-"""One text file a class: each line is a text, and the file's name says the label."""
+"""One text file per class: each line is a text, and the label is in the file's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from glassformer.data.readers.records import Place
 from glassformer.data.readers.sentences import UNUSABLE
 from glassformer.errors import DataError
 
-PEEK = 50  # lines that decide whether a text file is a table
+PEEK = 50  # lines that determine whether a text file is a table
 
 
 def has_tabs(path: Path) -> bool:
@@ -24,13 +24,13 @@ def has_tabs(path: Path) -> bool:
 
 
 def class_labels(paths: Sequence[Path]) -> list[str]:
-    """The labels that file names say: reviews.pos reviews.neg are pos and neg, good.txt bad.txt are good and bad."""
+    """The labels in the file names: reviews.pos reviews.neg are pos and neg, good.txt bad.txt are good and bad."""
     names = [Path(unpacked_name(path)) for path in paths]
     suffixes = [name.suffix.removeprefix(".") for name in names]
     labels = suffixes if len({name.stem for name in names}) == 1 else [name.stem for name in names]
     if len(set(labels)) < len(labels) or "" in labels:
         got = ", ".join(shown(path) for path in paths[:4])
-        raise DataError(f"{got}: each file must have a name of its own, which is the label of its lines.")
+        raise DataError(f"{got}: each file must have a different name, which is the label of its lines.")
     return labels
 
 

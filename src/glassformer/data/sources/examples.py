@@ -1,4 +1,4 @@
-"""What a source gives: examples to learn from as a stream that can be restarted, and examples to validate with."""
+"""What a source gives: training examples as a stream that can be restarted, and validation examples."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from glassformer.data.selection import CHANGED
 from glassformer.errors import DataError
 
 E = TypeVar("E")
-FILES = "files"  # the fingerprint of the raw files, beside those of the examples
+FILES = "files"  # the key of the raw files' fingerprint, besides those of the examples
 Stamps = list[tuple[int, int, int]]
 
 
 class Listener(Protocol):
-    """Hears what is found while data is read."""
+    """Receives messages while data is read."""
 
     def on_stage(self, text: str) -> None: ...
     def on_count(self, done: int, total: int) -> None: ...
@@ -32,31 +32,31 @@ class Examples(Generic[E]):
     """Examples of one task, checked and split."""
 
     train: Callable[[], Iterator[E]]
-    count: int  # examples that `train` gives
+    count: int  # number of examples in `train`
     valid: Sequence[E]
     fingerprints: dict[str, str]  # sha256: "train" and "valid" of what is used, "files" of the raw files
-    facts: Mapping[str, Any] = field(default_factory=dict)  # findings and what else a report shows
+    facts: Mapping[str, Any] = field(default_factory=dict)  # findings and other facts for a report
 
 
 def stamps(paths: Iterable[Path]) -> Stamps:
-    """What changes when a file is written to: size, time and inode."""
+    """File attributes that change when a file is written: size, time and inode."""
     stats = [path.stat() for path in paths]
     return [(stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats]
 
 
 def refuse_changed(paths: Sequence[Path], seen: Stamps) -> None:
-    """Examples from two states of a file would be data that nobody has."""
+    """Raises an error if a file has changed since: examples from two versions of a file must not be mixed."""
     if stamps(paths) != seen:
         raise DataError(CHANGED)
 
 
 def decision_digest(*decisions: Any, parts: bytes = b"") -> str:
-    """sha256 of all that decides which examples are used: the files, how they are read, and each unit's part."""
+    """sha256 of everything that determines which examples are used: the files, how they are read, each unit's part."""
     return hashlib.sha256(json.dumps([__version__, *decisions]).encode() + parts).hexdigest()
 
 
 def texts_digest(examples: Iterable[Sequence[str]]) -> str:
-    """sha256 of all texts in their order."""
+    """sha256 of all texts in order."""
     digest = hashlib.sha256()
     for texts in examples:
         sizes = " ".join(str(len(text)) for text in texts)
@@ -65,7 +65,7 @@ def texts_digest(examples: Iterable[Sequence[str]]) -> str:
 
 
 def meter(paths: Sequence[Path], progress: Callable[[int, int], None] | None) -> Callable[[int], None] | None:
-    """Turns the sizes of blocks that are read into progress over all files."""
+    """Turns the sizes of the blocks read into progress over all files."""
     if progress is None:
         return None
     total, done = sum(check_file(path) for path in paths), 0
@@ -79,11 +79,11 @@ def meter(paths: Sequence[Path], progress: Callable[[int, int], None] | None) ->
 
 
 def refuse_unreadable(tally: Tally, *, unit: str) -> None:
-    """Training on a file that is not what it seems would be wasted time."""
+    """Raises an error if so much is unreadable that the file is probably in another format."""
     for finding in tally.stops:
         raise DataError(
             f"{finding.count:,} of {tally.units:,} {unit} are unusable ({finding.help}), the first: "
-            f"{finding.examples[0].problem}. That is more than 1%, so the file is probably not what it seems. "
+            f"{finding.examples[0].problem}. That is more than 1%, so the file probably has another format. "
             + (f"{ICONV}. " if finding.kind == "encoding" else "")
             + "`glassformer doctor` shows more."
         )

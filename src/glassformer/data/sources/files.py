@@ -1,4 +1,4 @@
-"""Names, patterns and folders as files of texts or tables."""
+"""Finds text files and tables by name, pattern or folder."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from glassformer.data.readers.inputs import Input
 from glassformer.data.readers.naming import TEXT, expand, kind_of, refuse_repeated, unpacked_name
 from glassformer.data.readers.opening import STDIN, shown
+from glassformer.data.sources.class_files import has_tabs
 from glassformer.errors import DataError
 
-TEXT_SUFFIXES = {".txt", ".text", ".md"}  # what is read of a folder
+TEXT_SUFFIXES = {".txt", ".text", ".md"}  # files that are read from a folder
 TABLES = {"tsv", "csv", "jsonl"}
 
 
@@ -37,6 +38,12 @@ def table_files(names: Sequence[str]) -> list[Input]:
     return inputs
 
 
+def have_columns(names: Sequence[str]) -> bool:
+    """Whether one of the files is a table, or JSON lines."""
+    paths = [path for name in names if not (name and os.path.isdir(name)) for path in expand([name])]
+    return any(kind_of(path) != TEXT or has_tabs(path) for path in paths)
+
+
 def refuse_unsuitable(inputs: Sequence[Input]) -> None:
     if not inputs:
         raise DataError("No file was given. Give text files, or .tsv, .csv or .jsonl files.")
@@ -44,19 +51,19 @@ def refuse_unsuitable(inputs: Sequence[Input]) -> None:
         if one.paths[0] == STDIN:
             raise DataError("Data is read more than once, so it cannot come from stdin. Save it to a file first.")
         if one.kind not in TABLES and one.kind != TEXT:
-            raise DataError(f"{one} holds translations ({one.kind}). Give text files, or .tsv, .csv or .jsonl files.")
+            raise DataError(f"{one} has translations ({one.kind}). Give text files, or .tsv, .csv or .jsonl files.")
     refuse_repeated([path for one in inputs for path in one.paths])
 
 
 def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
-    """All texts below a folder, sorted, and what else there is; hidden files are not counted."""
+    """All texts below a folder, sorted, and its other files; hidden files are ignored."""
     found = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(folder)))
     texts = [path for path in found if Path(unpacked_name(path)).suffix.lower() in TEXT_SUFFIXES]
     if not texts:
         names = ", ".join(shown(path) for path in found[:3]) or "nothing"
         raise DataError(
-            f"{shown(folder)}: no text files ({', '.join(sorted(TEXT_SUFFIXES))}) in this folder; it holds {names}. "
-            "Other files can be given by name or pattern."
+            f"{shown(folder)}: no text files ({', '.join(sorted(TEXT_SUFFIXES))}) in this folder; it contains {names}. "
+            "Give other files by name or pattern."
         )
     return texts, [path for path in found if path not in set(texts)]
 

@@ -1,6 +1,6 @@
-"""Labelled examples for classifiers: one or two texts and a label a row, or one text file a class.
+"""Labelled examples for classifiers: one or two texts and a label per row, or one text file per class.
 
-Files are read once, to check them and to choose what is held out, and again as a stream whenever they are needed.
+Files are read once to check and split them, and again as a stream whenever they are needed.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from glassformer.data.sources.examples import (
     stamps,
     texts_digest,
 )
-from glassformer.data.sources.files import table_files
+from glassformer.data.sources.files import have_columns, table_files
 from glassformer.errors import DataError
-from glassformer.printable import printable, shortened
+from glassformer.printable import counted, printable, shortened
 
 MOST_LABELS = 1000
-FEW_ROWS = 10  # of fewer rows, nothing can be said about a column
+FEW_ROWS = 10  # with fewer rows, nothing can be said about a column
 ROWS = 2048  # compared together
 SHOWN_LABELS = 10
 SEPARATOR = "\0"  # between the texts of an example when they are compared
@@ -60,18 +60,18 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledSource:
-    """Files of labelled examples: tables and JSON lines, or one text file a class."""
+    """Files of labelled examples: tables and JSON lines, or one text file per class."""
 
     inputs: tuple[Input, ...]
     columns: tuple[str, ...] | None
-    labels: tuple[str, ...] | None  # of the files, if each holds one class
+    labels: tuple[str, ...] | None  # of the files, if each contains one class
 
     @property
     def paths(self) -> list[Path]:
         return [path for one in self.inputs for path in one.paths]
 
     def rows(self, *, progress: Progress | None = None) -> Iterator[Fields]:
-        """One record for each row, its texts and its label as they are in the file."""
+        """One record for each row, with its unchanged texts and label."""
         on_read = meter(self.paths, progress)
         for at, one in enumerate(self.inputs):
             if self.labels is not None:
@@ -81,7 +81,7 @@ class LabelledSource:
 
 
 def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None) -> LabelledSource:
-    """The files of these names and patterns. A text file with tabs is a TSV; without, it holds one class."""
+    """The files with these names and patterns. A text file with tabs is a TSV; without tabs, it is one class."""
     inputs = [
         Input(one.paths, "tsv") if one.kind == TEXT and has_tabs(one.paths[0]) else one for one in table_files(names)
     ]
@@ -91,13 +91,13 @@ def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None) -> La
     if len(plain) < len(inputs) or len(plain) == 1 or columns is not None:
         raise DataError(
             f"{plain[0]}: a text file without tabs, so it has no label column. Give .tsv, .csv or .jsonl files, or one "
-            "text file a class (pos.txt neg.txt) without --columns."
+            "text file per class (pos.txt neg.txt) without --columns."
         )
     return LabelledSource(tuple(inputs), None, tuple(class_labels([one.paths[0] for one in inputs])))
 
 
 def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: Listener) -> Examples[Labelled]:
-    """The examples to learn from and those to validate with."""
+    """The training and validation examples."""
     source = labelled_source(data.files, data.columns)
     seen = stamps(source.paths)
     given = read_held_labelled(data.valid_files, data.columns, listener, beside=source.paths)
@@ -106,13 +106,14 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
     findings = LabelFindings()
     rows = screened(source.rows(progress=listener.on_count), findings, [held_texts("valid", valid)] if valid else [])
     parts, counts = _divided(rows, hold_out, refuse=lambda: _refuse_unusable(findings, source))
+    refuse_too_few(findings, source, counts)
     if valid is None:
         valid = [_example(row) for row in picked(source.rows(), parts, HELD)]
     valid = without_new_labels(valid, counts, valid_findings or findings, listener)
-    say(findings, listener)
+    report(findings, listener)
     _say_first(_example(next(picked(source.rows(), parts, TRAIN))), listener)
     count = sum(counts.values())
-    listener.on_stage(f"{count:,} examples to learn from, {len(valid):,} to validate with")
+    listener.on_stage(f"{counted(count, 'training example')}, {counted(len(valid), 'validation example')}")
     files = fingerprint(source.inputs)
     marks = {
         "train": decision_digest(files, data.columns, source.labels, parts=parts.tobytes()),
@@ -139,7 +140,7 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
 def _divided(
     rows: Iterator[Fields], hold_out: HoldOut | None, *, refuse: Callable[[], None]
 ) -> tuple[Parts, dict[str, int]]:
-    """The part of every row, and how many examples of each label are learnt from, in the order of the labels."""
+    """The part of every row, and the number of training examples of each label, in the order of the labels."""
     used, numbers, classes = array("B"), array("I"), array("H")
     index: dict[str, int] = {}
     for row in rows:
@@ -156,23 +157,26 @@ def _divided(
 def read_held_labelled(
     names: Sequence[str], columns: tuple[str, ...] | None, listener: Listener, *, beside: Sequence[Path] = ()
 ) -> tuple[list[Labelled], LabelFindings] | None:
-    """The examples of files to validate or evaluate with, and what was found in them; None without files."""
+    """The examples of validation or test files, and the findings; None without files.
+
+    `columns` are those of the training data; files without columns, one per class, have none.
+    """
     if not names:
         return None
-    source = labelled_source(names, columns)
+    source = labelled_source(names, columns if have_columns(names) else None)
     refuse_repeated([*beside, *source.paths])
     findings = LabelFindings()
     held = [_example(row) for row in screened(source.rows(), findings) if row.problem is None]
     refuse_unreadable(findings, unit="held-out rows")
     if not held:
-        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no usable example. {findings.left_out()}.")
+        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no usable examples: {findings.left_out()}.")
     if findings.dropped:
         listener.on_stage(f"Held-out examples: {findings.left_out()}")
     return held, findings
 
 
 def screened(rows: Iterator[Fields], findings: LabelFindings, held: Sequence[HeldTexts] = ()) -> Iterator[Fields]:
-    """Each row without white space at the ends of its fields, with a problem if it cannot be used; all are counted."""
+    """Each row with its fields stripped, and with a problem if it cannot be used. Counts all rows."""
     findings.held = list(held)
     texts_seen, examples_seen = SeenHashes(), SeenHashes()
     while block := list(islice(rows, ROWS)):
@@ -184,7 +188,7 @@ def screened(rows: Iterator[Fields], findings: LabelFindings, held: Sequence[Hel
             kind, detail = ("duplicate", "seen before") if same[at] else ("conflict", "seen before with another label")
             usable[at].notes += (Problem(kind, detail, usable[at].place),)
         for part in held:
-            for at in part.meet(texts):
+            for at in part.match(texts):
                 usable[at].problem = Problem("overlap", f"the text is also in {part.name}", usable[at].place)
         for row in block:
             _count(row, findings)
@@ -226,7 +230,7 @@ def _joined(texts: Sequence[str]) -> str:
     return SEPARATOR.join(texts)
 
 
-# What is refused and what is said
+# Errors and messages
 
 
 def _refuse_unusable(findings: LabelFindings, source: LabelledSource) -> None:
@@ -235,50 +239,69 @@ def _refuse_unusable(findings: LabelFindings, source: LabelledSource) -> None:
 
 
 def refuse_unlearnable(findings: LabelFindings, source: LabelledSource) -> None:
-    """A classifier needs two labels at least, with several examples each."""
+    """Raises an error unless there are at least two labels, with several examples each."""
     names = ", ".join(map(str, source.inputs[:3]))
     if not findings.used:
-        raise DataError(f"{names}: no usable example. {findings.left_out().capitalize()}.")
+        raise DataError(f"{names}: no usable examples: {findings.left_out()}.")
     if len(findings.labels) == 1:
         raise DataError(
-            f"{names}: all {findings.used:,} usable examples have the label {shown_label(*findings.labels)}. A "
-            "classifier needs two labels or more: give other files, or choose another column with --columns."
+            f"{names}: {counted(findings.used, 'usable example')}, all with the label "
+            f"{shown_label(*findings.labels)}. A classifier needs two labels or more: give other files, or choose "
+            "another column with --columns."
         )
     if findings.used >= FEW_ROWS and 2 * len(findings.labels) > findings.used:
         raise _not_labels(names, findings, f"{len(findings.labels):,} different labels in {findings.used:,} examples")
+
+
+def refuse_too_few(findings: LabelFindings, source: LabelledSource, counts: Mapping[str, int]) -> None:
+    """Raises an error if, without what is held out, fewer than two labels have examples.
+
+    Equal texts stay together, so one text in many rows is held out as a whole.
+    """
+    if sum(1 for count in counts.values() if count) >= 2:
+        return
+    repeated = sum(findings.notes[kind].count for kind in ("duplicate", "conflict") if kind in findings.notes)
+    left, used = sum(counts.values()), findings.used
+    raise DataError(
+        f"{', '.join(map(str, source.inputs[:3]))}: too few different examples: {counted(used, 'usable example')} with "
+        f"{counted(used - repeated, 'different text')}, of which {used - left:,} would be held out for validation, so "
+        f"{left:,} would be left to train on. Give more examples, or other validation data with --valid FILE."
+    )
 
 
 def _not_labels(names: str, findings: LabelFindings, got: str) -> DataError:
     some = ", ".join(shown_label(label) for label in list(findings.labels)[:3])
     return DataError(
         f"{names}: {got}, for instance {some}. That looks like texts or numbers, not like classes: a label needs "
-        f"several examples, and there may be {MOST_LABELS:,} labels. Choose the columns, as --columns text,label."
+        f"several examples, and at most {MOST_LABELS:,} labels are allowed. Choose columns: --columns text,label."
     )
 
 
 def without_new_labels(
     valid: list[Labelled], counts: dict[str, int], findings: LabelFindings, listener: Listener
 ) -> list[Labelled]:
-    """Held-out examples without those whose label cannot be learnt; an error if none is left."""
+    """Held-out examples whose label is in the training data. Raises an error if none is left."""
     known = [example for example in valid if counts.get(example.label)]
     if left_out := len(valid) - len(known):
         new = sorted({label for _, label in valid if not counts.get(label)})
         findings.used -= left_out
         findings.dropped["new label"] += left_out
         labels = ", ".join(map(shown_label, new[:3])) + (", ..." if len(new) > 3 else "")
-        listener.on_stage(f"{left_out:,} held-out examples left out: training has no example of their label ({labels})")
+        listener.on_stage(
+            f"{counted(left_out, 'held-out example')} left out: the label has no training example ({labels})"
+        )
     if not known:
         labels = ", ".join(map(shown_label, list(counts)[:3]))
         raise DataError(f"None of the {len(valid):,} held-out examples has a label of the training data ({labels}).")
     return known
 
 
-def say(findings: LabelFindings, listener: Listener) -> None:
-    """What was found, in short."""
+def report(findings: LabelFindings, listener: Listener) -> None:
+    """Reports a summary of the findings."""
     balance = findings.balance()
     named = ", ".join(f"{shown_label(label)} {count:,}" for label, count in list(balance.items())[:SHOWN_LABELS])
     more = f" and {len(balance) - SHOWN_LABELS:,} more" if len(balance) > SHOWN_LABELS else ""
-    listener.on_stage(f"{findings.used:,} examples with {len(balance):,} labels: {named}{more}")
+    listener.on_stage(f"{counted(findings.used, 'example')} with {counted(len(balance), 'label')}: {named}{more}")
     if findings.dropped:
         listener.on_stage(f"Rows: {findings.left_out()}")
     if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
@@ -301,13 +324,25 @@ def examine_labelled(
     held: Mapping[str, Sequence[str]] = MappingProxyType({}),
     listener: Listener,
 ) -> LabelFindings:
-    """All that can be found in one pass; `held` are the files of held-out parts by name. Nothing is written."""
+    """Everything that one pass can find. `held`: the files of held-out parts, by name. Nothing is written."""
     source = labelled_source(files, columns)
     parts = []
     for name, names in held.items():
         if read := read_held_labelled(names, columns, listener, beside=source.paths):
             parts.append(held_texts(name, read[0]))
-    findings = LabelFindings()
-    for _ in screened(source.rows(progress=listener.on_count), findings, parts):
-        pass
+    findings, all_read = LabelFindings(), False
+
+    def refuse() -> None:
+        nonlocal all_read
+        all_read = True
+        _refuse_unusable(findings, source)
+
+    try:
+        rows = screened(source.rows(progress=listener.on_count), findings, parts)
+        _, counts = _divided(rows, None if held.get("valid") else HoldOut(seed=1), refuse=refuse)
+        refuse_too_few(findings, source, counts)
+    except DataError as error:
+        if not all_read:
+            raise
+        findings.refused = str(error)
     return findings

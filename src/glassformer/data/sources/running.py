@@ -16,20 +16,21 @@ from glassformer.data.readers.opening import blocks_of, shown
 from glassformer.data.readers.records import Place, Problem
 from glassformer.data.readers.sentences import UNUSABLE
 
-PIECE = 1 << 14  # characters, after which a piece ends with its line
+PIECE = 1 << 14  # characters; a piece ends at the first line end after this many
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A part of a document, or the whole of it."""
+    """A part of a document, or a whole document."""
 
     text: str
     place: Place  # where it begins
-    starts: bool = True  # whether a document begins with it
+    starts: bool = True  # whether it is the beginning of a document
+    whole: bool = False  # whether it is a whole document: a row of a table
 
 
 class RunningText:
-    """One file of running text: read with findings to check it, without to use it."""
+    """One file of running text. Pass findings to check it; omit them to use it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -83,7 +84,7 @@ class RunningText:
 
 
 class _Ending:
-    """Blocks that are passed on, and whether the last of them ended with a line feed."""
+    """Passes on blocks and remembers whether the last one ended with a line feed."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks

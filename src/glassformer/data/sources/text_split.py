@@ -1,6 +1,6 @@
-"""Which part of some texts is learnt from and which is held out, each as a stream that can be restarted.
+"""Splits texts into a training part and a held-out part, each as a stream that can be restarted.
 
-Of a few files of running text the end of each is held out; of many files, and of rows, whole ones.
+With a few files of running text, the end of each is held out; with many files, or with rows, whole files or rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.seen import SeenHashes, hashes_of
-from glassformer.data.checks.text_findings import LineCheck, TextFindings, long_line_hashes
+from glassformer.data.checks.text_findings import LINE, ROW, LineCheck, TextFindings, long_line_hashes
 from glassformer.data.readers.fields import Fields, read_fields
 from glassformer.data.readers.inputs import Input
 from glassformer.data.readers.naming import TEXT
@@ -28,12 +28,12 @@ from glassformer.data.sources.files import text_files
 from glassformer.data.sources.running import RunningText, TextPiece
 from glassformer.errors import DataError, SettingsError
 
-MANY_FILES = 20  # from so many files on, whole files are held out instead of the end of each
-TAIL_SHARE, TAIL_MOST = 0.1, 1_000_000  # the default share of running text, and characters at most
+MANY_FILES = 20  # with this many files or more, whole files are held out instead of the end of each
+TAIL_SHARE, TAIL_MOST = 0.1, 1_000_000  # the default share of running text, and its maximum in characters
 ROWS = 2048  # compared together
 
 Progress = Callable[[int, int], None]
-Held = Mapping[str, Sequence[TextPiece]]  # the pieces of held-out parts by name
+Held = Mapping[str, Sequence[TextPiece]]  # the pieces of held-out parts, by name
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TextSource:
 
     inputs: tuple[Input, ...]
     columns: tuple[str, ...] | None
-    skipped: tuple[str, ...] = ()  # files of folders that are not texts by their names
+    skipped: tuple[str, ...] = ()  # in folders: files whose names are not those of texts
 
     @property
     def paths(self) -> list[Path]:
@@ -58,7 +58,7 @@ class TextSource:
         return self.is_running and len(self.inputs) < MANY_FILES
 
     def findings(self) -> TextFindings:
-        found = TextFindings("line" if self.is_running else "row")
+        found = TextFindings(LINE if self.is_running else ROW)
         found.files, found.skipped_files = len(self.inputs), list(self.skipped)
         return found
 
@@ -80,8 +80,13 @@ class TextSource:
             yield RunningText(path).pieces(findings=findings, check=check, on_read=on_read)
 
 
+def is_running(names: Sequence[str]) -> bool:
+    """Whether all of these files are running text."""
+    return all(one.kind == TEXT for one in text_files(names)[0])
+
+
 def text_source(names: Sequence[str], columns: tuple[str, ...] | None) -> TextSource:
-    """The files of these names, patterns and folders."""
+    """The files with these names and patterns and in these folders."""
     inputs, skipped = text_files(names)
     kinds = {one.kind == TEXT for one in inputs}
     if len(kinds) == 2:
@@ -91,7 +96,7 @@ def text_source(names: Sequence[str], columns: tuple[str, ...] | None) -> TextSo
         )
     if columns is not None and kinds == {True}:
         raise SettingsError(
-            f"columns = {','.join(columns)}: {inputs[0]} is running text and has no columns. Leave columns out, or "
+            f"columns = {','.join(columns)}: {inputs[0]} is running text and has no columns. Omit columns, or "
             "give a .jsonl, .csv or .tsv file."
         )
     return TextSource(tuple(inputs), columns, tuple(skipped))
@@ -99,12 +104,12 @@ def text_source(names: Sequence[str], columns: tuple[str, ...] | None) -> TextSo
 
 @dataclass(frozen=True)
 class Split:
-    """What is learnt from and what is held out, each as a stream that can be restarted."""
+    """The training part and the held-out part, each as a stream that can be restarted."""
 
     train: Callable[[], Iterator[TextPiece]]
     held: Callable[[], Iterator[TextPiece]]
-    count: int  # pieces that `train` gives
-    decisions: bytes  # which unit or which part of a file belongs where
+    count: int  # number of pieces in `train`
+    decisions: bytes  # which unit, or which part of a file, is in which part
 
 
 def split_texts(
@@ -115,7 +120,7 @@ def split_texts(
     held: Held = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> Split:
-    """Reads all texts once and decides; `held` are held-out texts to compare with, by the name of their part."""
+    """Reads all texts once to split them. `held`: held-out texts to compare with, by the name of their part."""
     read = _tails if source.has_tails else _documents if source.is_running else _rows
     return read(source, findings, hold_out, held, progress)
 
@@ -130,7 +135,7 @@ def _tails(
     held: Held,
     progress: Progress | None,
 ) -> Split:
-    """The end of each file is held out."""
+    """Holds out the end of each file."""
     check = line_check(findings, held)
     sizes = [
         array("Q", (len(piece.text) for piece in pieces))
@@ -157,26 +162,26 @@ def _tail_share(hold_out: HoldOut | None, characters: int) -> float:
 
 
 def _pieces_before(sizes: Sequence[int], cut: int) -> int:
-    """How many pieces begin before a cut, which is counted in characters."""
+    """How many pieces begin before `cut` (in characters)."""
     starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))[:-1]]) if len(sizes) else np.zeros(0)
     return int((starts < cut).sum())
 
 
 def cut_at(pieces: Iterator[TextPiece], cut: int) -> Iterator[tuple[int, TextPiece]]:
-    """The pieces of a file, each with its part: the first `cut` characters are learnt from, the rest is held out."""
+    """The pieces of a file, each with its part: the first `cut` characters are for training, the rest is held out."""
     seen = 0
     for piece in pieces:
         left = max(0, min(cut - seen, len(piece.text)))
         if left:
             yield TRAIN, piece if left == len(piece.text) else replace(piece, text=piece.text[:left])
         if left < len(piece.text):
-            begins = seen <= cut  # the held-out part is a document of its own
+            begins = seen <= cut  # the held-out part is a separate document
             yield HELD, TextPiece(piece.text[left:], _later(piece, left), begins)
         seen += len(piece.text)
 
 
 def _later(piece: TextPiece, characters: int) -> Place:
-    """The place so many characters after a piece's beginning."""
+    """The place `characters` characters after the beginning of a piece."""
     before = piece.text[:characters]
     return replace(
         piece.place, number=piece.place.number + before.count("\n"), byte=piece.place.byte + len(before.encode())
@@ -190,7 +195,7 @@ def _documents(
     held: Held,
     progress: Progress | None,
 ) -> Split:
-    """Whole files are held out, by a hash of how they begin."""
+    """Holds out whole files, by a hash of their beginning."""
     check = line_check(findings, held)
     used, numbers, sizes = array("B"), array("I"), array("Q")
     for pieces in source.files(findings=findings, check=check, progress=progress):
@@ -223,7 +228,7 @@ def _rows(
     held: Held,
     progress: Progress | None,
 ) -> Split:
-    """Rows are held out by a hash of their text; texts that are also in the held-out files are left out."""
+    """Holds out rows by a hash of their text; leaves out texts that are also in the held-out files."""
     parts_held = [HeldTexts(name, (piece.text for piece in pieces)) for name, pieces in held.items()]
     used, numbers = array("B"), array("I")
     for row in screened_rows(source.rows(progress=progress), findings, parts_held):
@@ -238,7 +243,7 @@ def _rows(
 
 
 def screened_rows(rows: Iterator[Fields], findings: TextFindings, held: Sequence[HeldTexts] = ()) -> Iterator[Fields]:
-    """Each row, with a problem if it is blank or held out; counted, and compared with the rows before it."""
+    """Each row, with a problem if it is blank or held out. Counts rows and compares each with those before it."""
     findings.held = list(held)
     seen = SeenHashes()
     while block := list(islice(rows, ROWS)):
@@ -250,7 +255,7 @@ def screened_rows(rows: Iterator[Fields], findings: TextFindings, held: Sequence
         for at in np.flatnonzero(seen.add(hashes_of(texts))).tolist():
             usable[at].notes += (Problem("duplicate", "the same text was seen before", usable[at].place),)
         for part in held:
-            for at in part.meet(texts):
+            for at in part.match(texts):
                 usable[at].problem = Problem("overlap", f"the text is also in {part.name}", usable[at].place)
         for row in block:
             _count_row(row, findings)
@@ -266,4 +271,4 @@ def _count_row(row: Fields, findings: TextFindings) -> None:
 
 
 def row_piece(row: Fields) -> TextPiece:
-    return TextPiece(row.texts[0], row.place)
+    return TextPiece(row.texts[0], row.place, whole=True)

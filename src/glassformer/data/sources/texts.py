@@ -1,7 +1,6 @@
-"""Texts for a language model: running text in files, or one text a row.
+"""Texts for a language model: running text in files, or one text per row.
 
-Files are read once, to check them and to choose what is held out, and again as a stream whenever their texts are
-needed.
+Files are read once to check and split them, and again as a stream whenever their texts are needed.
 """
 
 from __future__ import annotations
@@ -26,12 +25,19 @@ from glassformer.data.sources.examples import (
     texts_digest,
 )
 from glassformer.data.sources.running import TextPiece
-from glassformer.data.sources.text_split import row_piece, screened_rows, split_texts, text_source
+from glassformer.data.sources.text_split import (
+    TextSource,
+    is_running,
+    row_piece,
+    screened_rows,
+    split_texts,
+    text_source,
+)
 from glassformer.errors import DataError
 
 
 def read_text_examples(data: TextDataSettings, *, seed: int, listener: Listener) -> Examples[TextPiece]:
-    """The texts to learn from and those to validate with."""
+    """The training and validation texts."""
     source = text_source(data.files, data.columns)
     seen = stamps(source.paths)
     valid, held_findings = read_held_texts(data.valid_files, data.columns, listener, beside=source.paths)
@@ -41,14 +47,10 @@ def read_text_examples(data: TextDataSettings, *, seed: int, listener: Listener)
         source, findings, hold_out=hold_out, held={"valid": valid} if valid else {}, progress=listener.on_count
     )
     refuse_unreadable(findings, unit=f"{findings.unit}s")
-    if not findings.characters:
-        names = ", ".join(map(str, source.inputs[:3]))
-        raise DataError(f"{names}: no text to learn from. {_capital(findings.left_out())}.")
+    refuse_no_text(findings, source)
     if not split.count:
-        raise DataError(
-            f"Nothing is left to learn from: all of {source.inputs[0]} would be held out. Give --valid FILE."
-        )
-    say(findings, listener)
+        raise DataError(f"Nothing is left to train on: all of {source.inputs[0]} would be held out. Give --valid FILE.")
+    report(findings, listener)
     if valid is None:
         valid = list(split.held())
         characters = sum(len(piece.text) for piece in valid)
@@ -72,10 +74,13 @@ def read_text_examples(data: TextDataSettings, *, seed: int, listener: Listener)
 def read_held_texts(
     names: Sequence[str], columns: tuple[str, ...] | None, listener: Listener, *, beside: Sequence[Path] = ()
 ) -> tuple[list[TextPiece] | None, TextFindings | None]:
-    """The texts of files to validate or evaluate with, if there are any, and what was found in them."""
+    """The texts of validation or test files, if there are any, and the findings.
+
+    `columns` are those of the training data; running text has none.
+    """
     if not names:
         return None, None
-    source = text_source(names, columns)
+    source = text_source(names, None if is_running(names) else columns)
     refuse_repeated([*beside, *source.paths])
     findings = source.findings()
     if source.is_running:
@@ -83,24 +88,31 @@ def read_held_texts(
     else:
         held = [row_piece(row) for row in screened_rows(source.rows(), findings) if row.problem is None]
     refuse_unreadable(findings, unit=f"held-out {findings.unit}s")
-    if not findings.characters:
+    if not findings.words:
         raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no text to validate with.")
     if findings.dropped:
         listener.on_stage(f"Held-out texts: {findings.left_out()}")
     return held, findings
 
 
+def refuse_no_text(findings: TextFindings, source: TextSource) -> None:
+    """Raises an error if there is nothing but white space."""
+    if not findings.words:
+        why = findings.left_out() if findings.dropped or not findings.units else "there is only white space in them"
+        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no text to train on: {why}.")
+
+
 # Reporting
 
 
-def say(findings: TextFindings, listener: Listener) -> None:
-    """What was found, in short."""
+def report(findings: TextFindings, listener: Listener) -> None:
+    """Reports a summary of the findings."""
     listener.on_stage(
         f"{findings.characters:,} characters, {findings.words:,} words in {findings.used:,} {findings.unit}s"
     )
     if findings.skipped_files:
         names = ", ".join(findings.skipped_files[:3]) + (", ..." if len(findings.skipped_files) > 3 else "")
-        listener.on_stage(f"Not read, because their names are not those of texts: {names}")
+        listener.on_stage(f"Not read, because their suffixes are not those of texts: {names}")
     if findings.dropped:
         listener.on_stage(_capital(findings.left_out()))
     if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
@@ -114,7 +126,7 @@ def examine_texts(
     held: Mapping[str, Sequence[str]] = MappingProxyType({}),
     listener: Listener,
 ) -> TextFindings:
-    """All that can be found in one pass; `held` are the files of held-out parts by name. Nothing is written."""
+    """Everything that one pass can find. `held`: the files of held-out parts, by name. Nothing is written."""
     source = text_source(files, columns)
     read = {name: read_held_texts(names, columns, listener, beside=source.paths)[0] for name, names in held.items()}
     pieces = {name: part for name, part in read.items() if part}
@@ -127,6 +139,10 @@ def examine_texts(
                 pass
     else:
         split_texts(source, findings, hold_out=None, held=pieces, progress=listener.on_count)
+    try:
+        refuse_no_text(findings, source)
+    except DataError as error:
+        findings.refused = str(error)
     return findings
 
 

@@ -1,12 +1,12 @@
-// Every head as a small picture; the chosen one large, as a grid of numbers and as lines between the pieces.
+// Every head as a small picture; the selected head enlarged, as a grid of numbers and as lines between the pieces.
 
 const SHOW_NUMBERS_UP_TO = 26; // columns: beyond this the cells are too narrow for numbers
 
 const KINDS = {
   cross: { key: "cross_attention", label: "Cross-attention", rows: "target", columns: "source",
-    note: "Each row is a target piece, at the step that chose it; its columns say how much it read from each source piece." },
+    note: "Each row is a target piece, at the step that chose it; its columns show how much it read from each source piece." },
   encoder: { key: "encoder_attention", label: "Encoder self-attention", rows: "source", columns: "source",
-    note: "Each row is a source piece; its columns say how much it read from each source piece. Every row sums to 1." },
+    note: "Each row is a source piece; its columns show how much it read from each source piece. Every row sums to 1." },
 };
 
 function drawAttention(data, section) {
@@ -28,10 +28,10 @@ function attentionKind(data, kind) {
   const show = (layer, head) => large.replaceChildren(...largeHead(data, kind, layer, head, data.sentence[rows], data.sentence[columns]));
   const thumbs = thumbnails(patterns, first, show);
   show(...first);
-  return [el("p", { class: "note" }, note, " Choose a head to enlarge it; the arrow keys go from head to head."), thumbs, large];
+  return [el("p", { class: "note" }, note, " Select a head to enlarge it; the arrow keys move from head to head."), thumbs, large];
 }
 
-// The head most like an alignment: sharp rows and sharp columns, the end token left out.
+// The head that looks most like an alignment: sharp rows and sharp columns, without the end token.
 function bestLooking(patterns) {
   const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
   const score = (pattern) => {
@@ -74,13 +74,13 @@ function thumbnail(pattern, n, h, onclick) {
 function largeHead(data, kind, layer, head, rows, columns) {
   const pattern = data.sentence[KINDS[kind].key][layer][head];
   const gold = kind === "cross" && data.alignment ? data.alignment.links : [];
-  const readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at a cell, or move with the arrow keys, to read its number.");
+  const readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys, to see its weight.");
   const title = `Layer ${layer + 1}, head ${head + 1}`;
   return [
     el("h3", {}, title, el("span", { class: "note" }, alignmentNote(data, kind, layer, head))),
     el("div", { class: "large" }, el("div", { class: "scroll" }, grid(pattern, rows, columns, gold, readout, title)), linkPicture(pattern, rows, columns)),
     readout,
-    el("p", { class: "note" }, "0", el("span", { class: "key", "aria-hidden": "true" }), "1", gold.length ? " · framed: linked in the gold alignment" : ""),
+    el("p", { class: "note" }, "0", el("span", { class: "key", "aria-hidden": "true" }), "1", gold.length ? " · outlined: linked in the gold alignment" : ""),
   ];
 }
 
@@ -89,7 +89,7 @@ function alignmentNote(data, kind, layer, head) {
   if (kind !== "cross" || !best || best.layer !== layer || best.head !== head) return "";
   const rates = [["validation", best.valid_aer], ["test", best.test_aer]].filter(([, rate]) => isNumber(rate));
   const said = rates.map(([name, rate]) => `${percent(rate)} on ${name}`).join(", ");
-  return " · the head that agrees best with gold alignments" + (said ? `; error rate ${said}` : "");
+  return " · the head closest to the gold alignments" + (said ? `; error rate ${said}` : "");
 }
 
 function grid(pattern, rows, columns, gold, readout, title) {
@@ -114,7 +114,7 @@ function grid(pattern, rows, columns, gold, readout, title) {
   return table;
 }
 
-// Pointer and arrow keys both end in read(t, s).
+// Pointer and arrow keys both call read(t, s).
 function readGrid(table, cells, read) {
   const place = (target) => (target.dataset && target.dataset.t !== undefined ? [+target.dataset.t, +target.dataset.s] : null);
   table.addEventListener("pointerover", (event) => { const at = place(event.target); if (at) read(...at); });
@@ -130,7 +130,7 @@ function readGrid(table, cells, read) {
   });
 }
 
-// Source pieces on the left, target pieces on the right; the thicker a line, the more was read.
+// The pieces that are read on the left, those that read on the right; thicker lines mean larger weights.
 function linkPicture(pattern, rows, columns) {
   const height = 26 * Math.max(rows.length, columns.length) + 34, y = (i, n) => 40 + (i + 0.5) * ((height - 40) / n);
   const cut = (piece) => (piece.length > 14 ? piece.slice(0, 13) + "…" : piece);
@@ -140,6 +140,6 @@ function linkPicture(pattern, rows, columns) {
   const names = (list, x, anchor) => list.map((piece, i) => svg("text", { x, y: y(i, list.length) + 4, "text-anchor": anchor, style: "unicode-bidi:plaintext" }, cut(piece)));
   const heads = [svg("text", { x: 120, y: 18, "text-anchor": "end", style: "fill:var(--soft)" }, "is read"),
     svg("text", { x: 280, y: 18, style: "fill:var(--soft)" }, "reads")];
-  return svg("svg", { class: "links", viewBox: `0 0 400 ${height}`, role: "img", "aria-label": "The same as lines from each piece to what it reads" },
+  return svg("svg", { class: "links", viewBox: `0 0 400 ${height}`, role: "img", "aria-label": "The same weights as lines from each piece to the pieces it reads" },
     lines, names(columns, 120, "end"), names(rows, 280, "start"), heads);
 }

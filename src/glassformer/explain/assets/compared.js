@@ -1,4 +1,4 @@
-// Runs side by side: scores, differences with their intervals, curves over each other, sentences apart.
+// Runs side by side: scores, differences with their intervals, overlaid curves, and the examples that differ most.
 
 function drawDifferences({ compared }, section) {
   const head = el("tr", {}, el("th"), compared.names.map((name) => el("th", { scope: "col", class: "num" }, words(name))));
@@ -23,14 +23,14 @@ function differenceCard(metric, { differences, names, metrics }) {
   return el("div", { class: "card" }, el("h3", {}, words(metric), el("span", { class: "note" }, " · " + better)),
     rows.map((one) => [
       el("div", { class: "big", title: isolated(one.words) }, signed(one.value)),
-      el("p", { class: "note", style: "margin:0" }, words(one.name), " against ", words(names[0])),
+      el("p", { class: "note", style: "margin:0" }, words(one.name), " compared with ", words(names[0])),
       differenceBar(one, end, digits),
       el("p", { class: "note num" }, `95% interval ${signed(one.low)} to ${signed(one.high)} · ${one.p < 0.001 ? "p < 0.001" : "p = " + Number(one.p.toPrecision(2))} · `,
-        one.p < 0.05 && one.value !== 0 ? el("span", { class: "right" }, "more than chance") : el("span", { class: "wrong" }, "may be chance")),
+        one.p < 0.05 && one.value !== 0 ? el("span", { class: "right" }, "significant") : el("span", { class: "wrong" }, "may be chance")),
     ]));
 }
 
-// Zero in the middle: an interval that does not reach it is a difference.
+// Zero is in the middle. An interval that excludes zero shows a difference.
 function differenceBar({ value, low, high }, end, digits) {
   const x = (v) => 150 + (v / end) * 140;
   return svg("svg", { class: "interval", viewBox: "0 0 300 30", role: "img", "aria-label": `${low.toFixed(digits)} to ${high.toFixed(digits)}, zero in the middle` },
@@ -57,8 +57,8 @@ function drawComparedSettings({ compared }, section) {
 
 function drawApart({ compared }, section) {
   section.append(
-    el("p", { class: "note" }, "Where the runs are farthest apart", compared.judged_by ? [" in ", words(compared.judged_by.label), " (", compared.judged_by.better, ")"] : "", ". ",
-      compared.sentences[0].predictions.length ? [el("mark", {}, "Marked"), " is what the row above does not have."] : ""),
+    el("p", { class: "note" }, "Where the runs differ most", compared.judged_by ? [" in ", words(compared.judged_by.label), " (", compared.judged_by.better, ")"] : "", ". ",
+      compared.sentences[0].predictions.length ? [el("mark", {}, "Marked"), " words are not in the row above."] : ""),
     el("div", { class: "watched" }, compared.sentences.map((one) => apartCard(one, compared))));
   return true;
 }

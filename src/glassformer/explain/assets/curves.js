@@ -5,7 +5,7 @@ const CHART_HEIGHT = 250;
 
 const BEST = { "lower is better": Math.min, "higher is better": Math.max };
 
-// A chart as the data describe it (explain/charts.py), with what is needed to draw it.
+// A chart as described in the data (explain/charts.py), with what is needed to draw it.
 function chartOf({ title, series, better, digits, unit, zero }) {
   const shown = isNumber(digits) ? (value) => isNumber(value) ? value.toFixed(digits) + unit : "–" : undefined;
   return { title, series, zero, note: better, best: BEST[better], digits: shown };
@@ -23,7 +23,7 @@ function lineChart(chart, curves) {
     .map(([key, name], i) => ({ name, i, points: curves.filter((p) => isNumber(p[key])).map((p) => [p.step, p[key]]) }))
     .filter((one) => one.points.length > 0);
   if (!series.length) return null;
-  const holder = el("div", { style: `min-height:${CHART_HEIGHT}px` }); // the page has its height before it is drawn
+  const holder = el("div", { style: `min-height:${CHART_HEIGHT}px` }); // reserves the height before the chart is drawn
   const readout = el("p", { class: "readout", "aria-live": "polite" }, summary(series, chart));
   const draw = () => holder.replaceChildren(chartSvg(chart, series, holder.clientWidth || 480, readout));
   whenPlaced(holder, draw);
@@ -32,7 +32,7 @@ function lineChart(chart, curves) {
     chart.explained ? el("p", { class: "note" }, words(chart.explained)) : null);
 }
 
-// Draws when this script has placed the holder in the page, without waiting for a frame, and again at each new width.
+// Draws as soon as this script has placed the holder in the page, without waiting for a frame, and again when its width changes.
 function whenPlaced(holder, draw) {
   queueMicrotask(draw);
   let width = 0;

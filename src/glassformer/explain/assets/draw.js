@@ -1,4 +1,4 @@
-// Small hands for drawing: elements, numbers, ticks, canvases. Text from the run only ever enters as text nodes.
+// Drawing helpers: elements, numbers, ticks, canvases. Text from the run is only ever inserted as text nodes.
 
 const SVG = document.getElementById("namespace").namespaceURI;
 
@@ -15,15 +15,15 @@ function fill(node, attributes, children) {
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// Words of the user's languages: the browser finds their direction, and they cannot turn their surroundings.
+// Text in the user's languages: the browser finds its direction, and it cannot change the direction of the text around it.
 const words = (text, className) => el("bdi", { dir: "auto", class: className }, text);
-// The same inside a text of ours, where no element can stand.
+// The same inside one of our own strings, where an element cannot be used.
 const isolated = (text) => `\u2068${text}\u2069`;
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const whole = (value) => Math.round(value).toLocaleString("en");
 
-const fixed = (value) => (isNumber(value) ? value.toFixed(1) : "–"); // scores: the one place where they are rounded
+const fixed = (value) => (isNumber(value) ? value.toFixed(1) : "–"); // the only place where scores are rounded
 
 function percent(value) {
   if (value > 0 && value < 0.0005) return "<0.1%";
@@ -38,7 +38,7 @@ function short(value) {
   return String(Number(value.toPrecision(3)));
 }
 
-// About `count` round numbers that span [low, high].
+// About `count` round numbers between low and high.
 function ticks(low, high, count) {
   const raw = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -55,7 +55,7 @@ function rgb(hex) {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-// A matrix as one pixel per cell: one hue, the value as opacity, so that it fits any background.
+// A matrix with one pixel per cell: one hue, with the value as opacity, so that it works on any background.
 const pictures = [];
 
 function matrixCanvas(rows, opacity, attributes) {
@@ -78,7 +78,7 @@ window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", rep
 window.addEventListener("beforeprint", repaint);
 window.addEventListener("afterprint", repaint);
 
-// Buttons of which exactly one is pressed.
+// A group of buttons; exactly one is pressed.
 function choice(options, chosen, onchoose) {
   const buttons = options.map(([key, label]) =>
     el("button", { type: "button", "aria-pressed": String(key === chosen), onclick: () => press(key) }, label));

@@ -1,9 +1,9 @@
-// How long the lines are, and how long targets are against their sources: bars with a read-out, limits and medians.
+// Lengths of lines, and of targets relative to their sources: bars with a read-out, limits and medians.
 
 const BARS = { left: 46, right: 14, labels: 38, half: 104, axis: 36 };
 const RATIO_TICKS = [[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16], [0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4]];
 
-// A part, never rounded to all or nothing.
+// A share in percent, never rounded to 0% or 100%.
 function shareOf(count, total) {
   const part = total ? (100 * count) / total : 0;
   if (count === 0 || count === total) return `${part.toFixed(0)}%`;
@@ -14,11 +14,11 @@ function shareOf(count, total) {
 const compact = (value) => Intl.NumberFormat("en", { notation: "compact" }).format(value + 0); // no -0
 const sumOf = (list) => list.reduce((a, b) => a + b, 0);
 
-// A chart with a picture of its own for each width, and a line below that says what the pointer is at.
+// A chart that is drawn for each width, with a line below that describes the bar under the pointer.
 function barFigure(caption, resting, draw, ...rest) {
   const holder = el("div"), readout = el("p", { class: "readout", "aria-live": "polite" }, resting);
   const paint = () => holder.replaceChildren(draw(holder.clientWidth || 480, readout));
-  paint(); // at once, so that a switched chart does not flicker; again when its width is known
+  paint(); // at once, so that switching charts does not flicker; again when the width is known
   whenPlaced(holder, paint);
   return el("figure", { class: "card" }, el("figcaption", {}, caption), ...rest, holder, readout);
 }
@@ -28,7 +28,7 @@ function barSvg(width, height, label, ...children) {
     "aria-label": `${label}. Arrow keys read the bars.` }, children);
 }
 
-// Pointer and arrow keys both end in show(bar); leaving ends in rest().
+// Pointer and arrow keys both call show(bar); leaving calls rest().
 function readBars(root, { width, count, barAt, first, show, rest }) {
   let at = first;
   const go = (bar) => { at = clamp(bar, 0, count - 1); show(at); };
@@ -45,7 +45,7 @@ function readBars(root, { width, count, barAt, first, show, rest }) {
   });
 }
 
-// Bars as one path; what is there at all is at least a hair high, so that it can be seen.
+// All bars as one path; a count above 0 always gets a visible height.
 function barPath(bars, left, step, height, base, up) {
   return bars.map((count, i) => {
     if (!count) return "";
@@ -63,7 +63,7 @@ function mark(x, label, { lines, y, prefer, left, right, className }) {
   ];
 }
 
-// Lengths: the source grows upwards, the target downwards.
+// Lengths: the source is drawn upwards, the target downwards.
 
 function lengthFigures(data) {
   const { lengths, ratios, tokens, examined, usable } = data;
@@ -72,12 +72,12 @@ function lengthFigures(data) {
   const names = lengths.map(({ measure }) => [measure, measure[0].toUpperCase() + measure.slice(1)]);
   show(lengths[0].measure);
   return el("div", {}, choice(names, lengths[0].measure, show), stage, tokens ? tokenNote(tokens) : null,
-    examined < usable ? el("p", { class: "note" }, `The first ${whole(examined)} of ${whole(usable)} pairs were looked at, here and below.`) : null);
+    examined < usable ? el("p", { class: "note" }, `Only the first ${whole(examined)} of ${whole(usable)} pairs were examined, here and below.`) : null);
 }
 
 function tokenNote({ allowed, left_out, of }) {
-  const said = left_out ? `${whole(left_out)} of ${whole(of)} pairs (${shareOf(left_out, of)}): a side has` : "no pair: none has a side of";
-  return el("p", { class: "note after" }, `By data.max_tokens training left out ${said} more than ${whole(allowed)} tokens${left_out ? ", or none" : ""}.`);
+  const said = left_out ? `left out ${whole(left_out)} of ${whole(of)} pairs (${shareOf(left_out, of)}), which have` : "left out no pair: none has";
+  return el("p", { class: "note after" }, `Training ${said} more than ${whole(allowed)} tokens (data.max_tokens) on a side${left_out ? ", or none" : ""}.`);
 }
 
 function lengthChart({ sides, examined }, shown) {
@@ -154,7 +154,7 @@ function lengthAxes({ width, right, middle, bottom, most, tall, end, x, shown })
   return [rows, columns, names, wall];
 }
 
-// Ratios: how many times as long as expected, by doublings.
+// Ratios: length relative to the expected length, on a logarithmic scale.
 
 const times = (value) => `${value >= 10 ? value.toFixed(0) : Number(value.toPrecision(2))}×`;
 
@@ -163,9 +163,9 @@ function ratioFigure({ ratios, examined }) {
   const resting = over_limit
     ? `${whole(over_limit)} ${over_limit === 1 ? "pair is" : "pairs are"} outside the limits of the filter ratio (${shareOf(over_limit, examined)})`
     : "no pair is outside the limits of the filter ratio";
-  const caption = ["Target length against source", el("span", { class: "note" }, ` · ${whole(examined)} pairs`)];
+  const caption = ["Target length compared with source", el("span", { class: "note" }, ` · ${whole(examined)} pairs`)];
   const figure = barFigure(caption, resting, (width, readout) => ratioSvg(ratios, examined, width, readout, resting));
-  figure.append(el("p", { class: "note" }, `Expected are ${short(factor)} target characters for each source character, as is usual here; very short lines get some leave.`));
+  figure.append(el("p", { class: "note" }, `Expected: ${short(factor)} target characters per source character, the usual ratio in this data; very short lines get some tolerance.`));
   return figure;
 }
 
@@ -177,7 +177,7 @@ function ratioSvg({ bars, first, steps, limit }, pairs, width, readout, resting)
   const outside = (i) => ratioOf(i, 0.5) <= 1 / limit || ratioOf(i, -0.5) >= limit;
   const only = (wanted) => bars.map((count, i) => (outside(i) === wanted ? count : 0));
   const cursor = svg("rect", { class: "cursor", y: top, height: base - top, width: step, visibility: "hidden" });
-  const root = barSvg(width, base + BARS.axis, `Target length against the expected one: ${resting}`,
+  const root = barSvg(width, base + BARS.axis, `Target length compared with the expected length: ${resting}`,
     ratioAxes({ x, right, base, most, tall, width, low: ratioOf(0), high: ratioOf(bars.length - 1) }), cursor,
     [false, true].map((far) => svg("path", { class: far ? "bars far" : "bars fill0", d: barPath(only(far), BARS.left, step, tall, base, true) })),
     svg("line", { class: "base", x1: BARS.left, x2: right, y1: base, y2: base }),

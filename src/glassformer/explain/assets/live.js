@@ -1,4 +1,4 @@
-// A training that goes on: how far it is, and the page read anew until it is done. Where a reader stood is kept.
+// A run in training: shows its progress, and reloads the page until it is done. The reader's scroll position is kept.
 
 const PLACE = "glassformer " + location.pathname;
 
@@ -10,7 +10,7 @@ function remember(more) {
   try { sessionStorage.setItem(PLACE, JSON.stringify({ ...remembered(), ...more })); } catch { /* not allowed here */ }
 }
 
-// After a reload of our own.
+// Restores the scroll position after a reload that this script made.
 function scrollBack() {
   const { scroll } = remembered();
   if (!isNumber(scroll)) return;
@@ -29,7 +29,7 @@ function drawProgress(data, section) {
   const { step, steps, epoch, elapsed, left, best, refresh } = data.progress;
   const share = steps ? step / steps : 0;
   const where = refresh ? `Training, step ${whole(step)} of ${whole(steps)}, about ${duration(left)} left`
-    : `Stopped at step ${whole(step)} of ${whole(steps)}. The same command goes on from there; it will take about ${duration(left)}`;
+    : `Stopped at step ${whole(step)} of ${whole(steps)}. The same command resumes it; about ${duration(left)} left`;
   const said = [`epoch ${whole(epoch)}`, elapsed ? `${duration(elapsed)} so far, validations included` : "", best && isolated(best)].filter(Boolean);
   section.append(
     el("p", { class: "where" }, where + "."),
@@ -43,34 +43,34 @@ function drawProgress(data, section) {
   return true;
 }
 
-// Says how old the page is, and reads it anew every so often: not while it is hidden, paused or being read closely.
+// Shows how old the page is, and reloads it regularly: not while it is hidden, paused or in use.
 function freshener({ written, refresh, silence }) {
   let paused = Boolean(remembered().paused), waited = 0;
-  const news = el("span", {});
+  const age = el("span", {});
   const button = el("button", { type: "button", "aria-pressed": String(paused), onclick: () => {
     paused = !paused;
     remember({ paused });
     button.setAttribute("aria-pressed", String(paused));
-  } }, "Hold still");
-  const tell = () => {
-    const age = Math.max(0, Date.now() / 1000 - written);
-    news.textContent = age > silence
-      ? `Nothing new for ${duration(age)}: it has probably been stopped. The same command goes on with it.`
-      : `As of ${duration(age)} ago; this page renews itself.`;
-    news.className = age > silence ? "wrong" : "";
+  } }, "Pause");
+  const showAge = () => {
+    const seconds = Math.max(0, Date.now() / 1000 - written);
+    age.textContent = seconds > silence
+      ? `Nothing new for ${duration(seconds)}: the run has probably been stopped. The same command resumes it.`
+      : `Updated ${duration(seconds)} ago; this page reloads by itself.`;
+    age.className = seconds > silence ? "wrong" : "";
   };
-  tell();
+  showAge();
   setInterval(() => {
-    tell();
+    showAge();
     waited += 1;
-    if (waited >= refresh && !paused && !document.hidden && !isBusy()) renew();
+    if (waited >= refresh && !paused && !document.hidden && !isBusy()) reload();
   }, 1000);
-  return el("div", { class: "controls note" }, button, news);
+  return el("div", { class: "controls note" }, button, age);
 }
 
 const isBusy = () => Boolean(document.querySelector("svg.chart:hover, svg.chart:focus-visible") || String(getSelection()));
 
-function renew() {
+function reload() {
   remember({ scroll: window.scrollY });
   history.scrollRestoration = "manual";
   location.reload();

@@ -1,21 +1,21 @@
-// Puts the sections together. A part that is not in the data gets no section; one that fails says so and stops no other.
+// Builds the page from sections. Parts missing from the data get no section; a section that fails is reported and does not stop the others.
 
 const SECTIONS = [
-  ["progress", (data) => (data.progress.refresh ? "Training goes on" : "Training was stopped"), (data) => data.progress, drawProgress],
+  ["progress", (data) => (data.progress.refresh ? "Training in progress" : "Training was stopped"), (data) => data.progress, drawProgress],
   ["verdict", "In plain words", (data) => data.verdict, drawVerdict],
   ["scores", (data) => `Scores on ${data.part ? isolated(data.part) : "held-out " + data.held}`, (data) => data.scores, drawScores],
   ["differences", "Scores and differences", (data) => data.compared, drawDifferences],
   ["learned", "How they learned", (data) => data.compared && data.compared.curves.length, drawComparedCurves],
-  ["settings", "What differs in the settings", (data) => data.compared && data.compared.settings.length, drawComparedSettings],
+  ["settings", "Settings that differ", (data) => data.compared && data.compared.settings.length, drawComparedSettings],
   ["apart", "Where they differ most", (data) => data.compared && data.compared.sentences.length, drawApart],
   ["curves", "How it learned", (data) => data.curves, drawCurves],
   ["watched", (data) => `How the ${data.predictions} improved`, (data) => data.watched, drawWatched],
   ["samples", "Translations", (data) => data.samples, drawSamples],
   ["tables"],
   ["sentence", "A sentence, piece by piece", (data) => data.sentence, drawSentence],
-  ["steps", "Choosing the words", (data) => data.sentence && data.sentence.steps.length, drawSteps],
-  ["attention", "Who looks at whom", (data) => data.sentence, drawAttention],
-  ["positions", "Where a word stands", (data) => data.positions, drawPositions],
+  ["steps", "Decoding, step by step", (data) => data.sentence && data.sentence.steps.length, drawSteps],
+  ["attention", "Attention", (data) => data.sentence, drawAttention],
+  ["positions", "Positions", (data) => data.positions, drawPositions],
   ["data", "The data", (data) => data.data, drawData],
   ["facts", "The run", (data) => data.facts, drawFacts],
 ];

@@ -11,8 +11,8 @@ function drawPositions(data, section) {
     tabindex: 0, role: "img", "aria-label": `Position table: ${resting} Arrow keys read the values.` });
   readTable(canvas, table, cursor, readout, resting);
   section.append(
-    el("p", { class: "note" }, "What is added to each token so that order can be seen." +
-      (isSinusoidal(table) ? " Fast waves on the left, slow ones on the right; no two rows are alike." : "")),
+    el("p", { class: "note" }, "The vector that is added to each token so that the model can see the order." +
+      (isSinusoidal(table) ? " Fast waves are on the left, slow ones on the right; no two rows are the same." : "")),
     el("div", { class: "picture" }, canvas, cursor), readout);
   return true;
 }

@@ -12,7 +12,7 @@ function drawScores(data, section) {
   return true;
 }
 
-// What the data say of the metric of a score, by its key or its label.
+// The description of a score's metric, found by its key or its label.
 const UNKNOWN_METRIC = { digits: 1, unit: "", better: "", low: 0, high: 100 };
 const metricOf = ({ key, name }, metrics) =>
   (metrics || []).find((one) => (key ? one.key === key : one.label === name)) || UNKNOWN_METRIC;
@@ -33,7 +33,7 @@ function scoreCard(score, metric, held) {
     score.signature ? el("p", { class: "note mono", style: "margin:.5rem 0 0" }, words(score.signature)) : null);
 }
 
-// From one end of the scale to the other; the interval as a thick line, the value as a tick. Nothing for an open scale.
+// The whole scale, with the interval as a thick line and the value as a tick. Nothing for an open scale.
 function intervalBar({ value, low, high }, metric) {
   if (!isNumber(metric.high)) return null;
   const begin = metric.low, end = metric.high;
@@ -49,7 +49,7 @@ function intervalBar({ value, low, high }, metric) {
 function drawSamples(data, section) {
   const exact = data.samples.filter((sample) => sample.exact).length;
   section.append(el("p", { class: "note" },
-    `${whole(exact)} of these ${whole(data.samples.length)} equal a reference word for word. A translation that differs is not always wrong: read it.`));
+    `${whole(exact)} of these ${whole(data.samples.length)} are equal to a reference. A translation that differs is not always wrong: read it.`));
   let filter = "all", most = FIRST_SAMPLES;
   const body = el("tbody"), more = el("button", { type: "button", onclick: () => { most = Infinity; show(); } });
   const kinds = { all: () => true, equal: (s) => s.exact, differs: (s) => !s.exact };

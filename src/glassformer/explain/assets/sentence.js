@@ -1,4 +1,4 @@
-// One sentence through the model: its pieces with their ids, how the tokenizer found them, and each decoding step.
+// One sentence through the model: its pieces with their ids, how the tokenizer made them, and each decoding step.
 
 function drawSentence(data, section) {
   const { sentence } = data;
@@ -6,7 +6,7 @@ function drawSentence(data, section) {
     el("p", { class: "pair" }, words(sentence.text), el("span", { class: "arrow", "aria-label": "becomes" }, "→"), words(sentence.translation)),
     el("h3", {}, "Source pieces and their ids"), chips(sentence.source, sentence.source_ids));
   if (sentence.trace.length) {
-    section.append(el("details", {}, el("summary", {}, "How the tokenizer found them"), el("pre", {}, sentence.trace.map((line) => [words(line), "\n"]))));
+    section.append(el("details", {}, el("summary", {}, "How the tokenizer split the text"), el("pre", {}, sentence.trace.map((line) => [words(line), "\n"]))));
   }
   section.append(el("h3", {}, "Target pieces, as the model chose them"), chips(sentence.target, sentence.target_ids));
   return true;
@@ -19,8 +19,8 @@ function chips(pieces, ids) {
 function drawSteps(data, section) {
   const { steps, score } = data.sentence;
   section.append(
-    el("p", { class: "note" }, "At each step the model gives every entry of the vocabulary a probability; these are the highest." +
-      (isNumber(score) ? ` The whole sentence has a log-probability of ${score.toFixed(3)}.` : "")),
+    el("p", { class: "note" }, "At each step the model gives every token of the vocabulary a probability; the highest are shown." +
+      (isNumber(score) ? ` Log-probability of the whole sentence: ${score.toFixed(3)}.` : "")),
     el("ol", { class: "steps" }, steps.map(stepCard)));
   return true;
 }

@@ -1,4 +1,4 @@
-// Tables of a task's own, a section each. A shaded one counts: each cell by its share of its row.
+// Tables of the task, one section each. In a shaded table of counts, each cell is shaded by its share of the row.
 
 const tableSections = (data) => (data.tables || []).map((table) =>
   [table.key, isolated(table.title), () => table.rows.length, (_, section) => drawTable(table, section)]);

@@ -1,6 +1,6 @@
-// The same held-out sentences at one validation after another. What is new since the version before is marked.
+// The same held-out sentences at successive validations. Changes since the previous version are marked.
 
-const VERSIONS = 5; // of each sentence, until all are asked for
+const VERSIONS = 5; // shown of each sentence, until the reader asks for all
 
 function drawWatched(data, section) {
   let all = Boolean(remembered().versions);
@@ -14,7 +14,7 @@ function drawWatched(data, section) {
   show();
   section.append(
     el("p", { class: "note" }, `Held-out ${data.held} and their ${data.predictions} at the validations. `,
-      el("mark", {}, "Marked"), " is what is new since the version above, ‸ where words went."),
+      el("mark", {}, "Marked"), " words are new since the version above; ‸ shows where words were removed."),
     list);
   if (most > VERSIONS) section.append(el("div", { class: "controls" }, button));
   return true;
@@ -29,13 +29,13 @@ function watchedCard({ source, references, versions }, most) {
     el("table", {}, el("tbody", {}, rows, meant)));
 }
 
-// At most so many: the first, the last, and some evenly between.
+// At most `most` of them: the first, the last, and some evenly spaced between.
 function spread(list, most) {
   if (list.length <= most) return list;
   return Array.from({ length: most }, (_, i) => list[Math.round((i * (list.length - 1)) / (most - 1))]);
 }
 
-// A model that has not learnt to end repeats itself: so much of it is enough.
+// A model that has not learned to end its output repeats itself: the beginning is enough.
 function shortened(text, references) {
   const most = 60 + 2 * Math.max(...references.map((one) => one.length));
   return text.length > most ? text.slice(0, most) + " …" : text;
@@ -50,17 +50,17 @@ function versionRow(version, before, references) {
   return el("tr", {}, el("th", { scope: "row", class: "num" }, "step " + steps), el("td", {}, text, equal));
 }
 
-// Words, also of languages that do not write spaces between them.
+// Words, also in languages without spaces between words.
 function piecesOf(text) {
   if (!window.Intl || !Intl.Segmenter) return text.split(/(\s+)/).filter(Boolean);
   return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].map((one) => one.segment);
 }
 
-// `now` with marks on what is not in the longest common row of pieces with `before`.
+// `now`, with marks on what is not in the longest common subsequence with `before`.
 function changes(before, now) {
   const a = piecesOf(before), b = piecesOf(now);
   const longest = commonLengths(a, b);
-  const parts = []; // [text, is new, words went before it]
+  const parts = []; // [text, is new, words were removed before it]
   let i = 0, j = 0, gone = false;
   while (j < b.length) {
     const same = i < a.length && a[i] === b[j];
@@ -75,10 +75,10 @@ function changes(before, now) {
     }
   }
   return joined(parts).flatMap(([text, isNew, went]) =>
-    [went ? el("span", { class: "gone", title: "words went here" }, "‸") : "", isNew ? el("mark", {}, text) : text]);
+    [went ? el("span", { class: "gone", title: "words were removed here" }, "‸") : "", isNew ? el("mark", {}, text) : text]);
 }
 
-// New words that stand beside each other as one, with the spaces between them.
+// Joins adjacent new words, with the spaces between them.
 function joined(parts) {
   const found = [];
   parts.forEach(([text, isNew, went], i) => {
@@ -90,7 +90,7 @@ function joined(parts) {
   return found;
 }
 
-// [i][j]: how long the longest common row of a from i and b from j is.
+// [i][j]: the length of the longest common subsequence of a from i and b from j.
 function commonLengths(a, b) {
   const table = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i -= 1) {

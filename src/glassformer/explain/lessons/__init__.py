@@ -1,4 +1,4 @@
-"""The small cases of the lecture notes, run for real: `LESSONS[name].run()` gives sections to show."""
+"""The small examples of the lecture notes, computed: `LESSONS[name].run()` returns sections to show."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from glassformer.nn.positions import sinusoidal
 WORDS = ("YOUR", "CAT", "IS", "A", "LOVELY", "CAT")
 WIDTH = 512
 SEED = 2017
-SPREAD = 0.25  # of the random embeddings: small enough that no word looks at itself alone
+SPREAD = 0.25  # of the random embeddings: small enough that no word looks only at itself
 
 
 def embeddings() -> Tensor:
@@ -41,8 +41,8 @@ def run() -> list[Section]:
     return [
         Section(
             "softmax(Q Kᵀ / √d_k), with Q = K = V = embedding + position",
-            f"Embeddings are random (seed {SEED}), d = d_k = {WIDTH}, one head. Each row says how much that word reads "
-            "from every word; each row sums to 1, and the diagonal is the highest.",
+            f"Embeddings are random (seed {SEED}), d = d_k = {WIDTH}, one head. Each row shows how much that word "
+            "reads from every word. Each row sums to 1; the diagonal is largest.",
             (
                 number_table(pattern, rows=WORDS, columns=WORDS, sums=True),
                 heat_map(pattern, columns=WORDS, rows=WORDS),
@@ -67,6 +67,6 @@ def cats_section(static: Tensor, inputs: Tensor, output: Tensor) -> Section:
 LESSON = Lesson(
     "cat",
     "YOUR CAT IS A LOVELY CAT",
-    "The 6 × 6 self-attention matrix of the lecture notes, computed; and what tells the two CATs apart.",
+    "The 6 × 6 self-attention matrix of the lecture notes, computed; and what distinguishes the two CATs.",
     run,
 )

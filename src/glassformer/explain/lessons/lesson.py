@@ -1,4 +1,4 @@
-"""What a lesson is made of."""
+"""The parts of a lesson."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a plain sentence or two, and what was computed."""
+    """A heading, one or two sentences, and what was computed."""
 
     title: str
     text: str
@@ -21,7 +21,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One small case of the lecture notes. `run` computes it anew; nothing shown is typed in."""
+    """One small example of the lecture notes. `run` computes everything that is shown."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ def number_table(
     corner: str = "",
     sums: bool = False,
 ) -> Table:
-    """Numbers (rows, columns) with names on both sides, and if wanted the sum of each row."""
+    """Numbers (rows, columns) with row and column names, and optionally the sum of each row."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(corner, style="bold", no_wrap=True)
     for name in [*columns, *(["sum"] if sums else [])]:
@@ -50,7 +50,7 @@ def number_table(
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Words and numbers already written; the first column to the left, the others to the right."""
+    """Cells of text; the first column is left-aligned, the others right-aligned."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(columns):
         table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
@@ -60,7 +60,7 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number of a table; minus infinity as −∞, and no -0.000."""
+    """A number for a table; minus infinity is −∞, and -0.000 is 0.000."""
     if value == float("-inf"):
         return "−∞"
     return f"{value + 0.0:.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"

@@ -1,4 +1,4 @@
-"""Masks: minus infinity before the softmax is nothing after it."""
+"""Masks: minus infinity before the softmax becomes a weight of 0."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run() -> list[Section]:
     return [
         Section(
             "The mask M",
-            "0 where a word may look, −∞ where it may not: above the diagonal lies the future.",
+            "0 where a word may look, −∞ where it may not: the future is above the diagonal.",
             (tables[0],),
         ),
         Section("Scores Q Kᵀ / √d_k", "Before the mask every word has a score for every other.", (tables[1],)),
@@ -65,7 +65,7 @@ def future_section() -> Section:
     return Section(
         "A future word changes nothing before it",
         f"The last word, “{WORDS[-1]}”, is replaced by another vector. With the mask the words before it keep their "
-        "outputs exactly; this is why one pass can train every position at once.",
+        "outputs exactly; this is why training can compute all positions in one pass.",
         (text_table(("how far its output moves", "masked", "unmasked"), rows),),
     )
 
@@ -79,8 +79,8 @@ def padding_section() -> Section:
     gap = (padded[: len(WORDS)] - alone).abs().max()
     return Section(
         "A padding mask",
-        f"Shorter sentences are filled up to share a batch; their padding gets −∞ for every query. The real words' "
-        f"outputs are those of the sentence alone (largest difference {gap:.1e}).",
+        f"Shorter sentences in a batch are padded; the padding gets −∞ for every query. The outputs of the real words "
+        f"are the same as without padding (largest difference {gap:.1e}).",
         (number_table(pattern[: len(WORDS)], rows=WORDS, columns=PADDED, sums=True),),
     )
 

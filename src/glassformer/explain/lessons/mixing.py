@@ -1,4 +1,4 @@
-"""Attention without parameters: softmax(E E^T) E turns one static vector into two, by its neighbours alone."""
+"""Attention without parameters: softmax(E E^T) E gives one static vector two meanings, from its neighbours alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from glassformer.explain.lessons.lesson import Lesson, Section, number_table, te
 from glassformer.nn.attention import parameter_free_attention
 
 SENTENCES = (("money", "bank", "grows"), ("river", "bank", "flows"))
-# What "bank" is to become: the mixtures of the lecture notes.
+# The mixtures of the lecture notes, which "bank" must become.
 BANK_MIXES = ((0.25, 0.70, 0.05), (0.20, 0.78, 0.02))
 AXES = ("finance", "water", "motion")
 BANK_LENGTH = 2.0
@@ -20,8 +20,8 @@ BANK_LENGTH = 2.0
 def chosen_vectors() -> dict[str, Tensor]:
     """Toy vectors (3,) for which bank's mixtures come out as in the notes: solved for, not learned.
 
-    bank's weights are softmax of its products with each word, so word.bank = bank.bank + log(weight / bank's own).
-    bank lies evenly between finance and water; each neighbour lies on its own side, verbs move besides.
+    bank's weights are the softmax of its products with each word, so word.bank = bank.bank + log(weight / bank's own).
+    bank is halfway between finance and water; each neighbour is on its own side; the verbs also have a third dimension.
     """
     side = BANK_LENGTH / math.sqrt(2)
     vectors = {"bank": torch.tensor([side, side, 0.0], dtype=torch.float64)}
@@ -51,7 +51,7 @@ def run() -> list[Section]:
     sections = [
         Section(
             "One static vector per word",
-            "These vectors are chosen, not learned: solved so that bank's mixtures become those of the lecture notes. "
+            "These vectors are chosen, not learned: solved so that bank's mixtures are those of the lecture notes. "
             "bank has one vector, the same in both sentences.",
             (static,),
         )
@@ -86,9 +86,9 @@ def contexts_section(vectors: dict[str, Tensor]) -> Section:
     ]
     return Section(
         "The same word, two vectors",
-        f"After mixing, bank leans to finance beside money ({by_money[0]:.2f} against {by_money[1]:.2f}) and to water "
-        f"beside river ({by_river[1]:.2f} against {by_river[0]:.2f}). E Eᵀ is symmetric, so no choice of vectors gives "
-        "all three rows of the notes' tables at once; learned W_Q and W_K lift that limit.",
+        f"After mixing, bank is closer to finance next to money ({by_money[0]:.2f} against {by_money[1]:.2f}) and to "
+        f"water next to river ({by_river[1]:.2f} against {by_river[0]:.2f}). E Eᵀ is symmetric, so no choice of "
+        "vectors gives all three rows of the notes' tables at once; learned W_Q and W_K remove that limit.",
         (text_table(("vectors compared", "cosine"), rows),),
     )
 

@@ -1,4 +1,4 @@
-"""Why LayerNorm and not BatchNorm: padding spoils a batch's statistics, and never a token's own."""
+"""Why LayerNorm and not BatchNorm: padding changes the statistics of a batch, but never those of a token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAMPLES = (
     ("s5", (7, 1, 3, 3, 4)),
 )
 FEATURES = ("f1", "f2", "z1", "z2", "z3")
-PADDING = (0, 3, 10, 100)  # zero vectors added behind the five tokens
+PADDING = (0, 3, 10, 100)  # zero vectors added after the five tokens
 
 
 def tokens() -> Tensor:
@@ -26,7 +26,7 @@ def tokens() -> Tensor:
 
 
 def padded(count: int) -> Tensor:
-    """The tokens with `count` zero vectors behind them: (5 + count, 5)."""
+    """The tokens followed by `count` zero vectors: (5 + count, 5)."""
     return torch.cat([tokens(), torch.zeros(count, len(FEATURES), dtype=torch.float64)])
 
 
@@ -66,8 +66,8 @@ def padding_section() -> Section:
     columns = ("padding", "mean of f1", "variance of f1", "BatchNorm moves by", "LayerNorm by")
     return Section(
         "The same tokens, more padding",
-        "Zeros that mean nothing pull the batch's mean and variance, so the same real tokens come out differently "
-        "(largest change shown). LayerNorm looks at one token at a time: its outputs stay equal.",
+        "Padding changes the batch's mean and variance, so the same real tokens get different outputs (largest change "
+        "shown). LayerNorm looks at one token at a time: its outputs stay the same.",
         (text_table(columns, rows),),
     )
 

@@ -1,4 +1,4 @@
-"""Why positions are sinusoids: the simpler candidates, and the property at which each fails."""
+"""Why positions are sinusoids: simpler candidates, and the property that each lacks."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def candidates() -> dict[str, Tensor]:
 
 
 def largest(table: Tensor) -> float:
-    """The largest value: grows with the text where it is unbounded."""
+    """The largest value; it grows with the text if the candidate is unbounded."""
     return float(table.abs().max())
 
 
 def closest(table: Tensor) -> float:
-    """The smallest distance between two positions: near 0 where the table repeats itself."""
+    """The smallest distance between two positions; near 0 if the table repeats itself."""
     distances = torch.cdist(table, table) + torch.diag(torch.full((len(table),), torch.inf, dtype=table.dtype))
     return float(distances.min())
 
 
 def unevenness(table: Tensor) -> float:
-    """The longest step from one position to the next over the shortest: 1 where the path is smooth."""
+    """The longest step from one position to the next, divided by the shortest; 1 if the path is smooth."""
     steps = table.diff(dim=0).norm(dim=-1)
     return float(steps.max() / steps.min())
 
 
 def shift_matrix(shift: int, width: int) -> Tensor:
-    """M_c (width, width): turns every pair (sin, cos) by its own fixed angle, so that M_c P(t) = P(t + c)."""
+    """M_c (width, width): rotates every pair (sin, cos) by its own fixed angle, so that M_c P(t) = P(t + c)."""
     turn = angles(shift + 1, width)[shift]  # (width/2,)
     blocks = [torch.tensor([[a.cos(), a.sin()], [-a.sin(), a.cos()]], dtype=torch.float64) for a in turn]
     return torch.block_diag(*blocks)
@@ -58,7 +58,7 @@ def shift_error(shift: int) -> float:
 
 
 def order_gap(*, with_positions: bool) -> float:
-    """How far attention's vectors of “Nithish killed lion” and “lion killed Nithish” lie apart, word by word."""
+    """The distance of attention's outputs for “Nithish killed lion” and “lion killed Nithish”, word by word."""
     generator = torch.Generator().manual_seed(SEED)
     words = torch.randn(3, WIDTH, generator=generator, dtype=torch.float64)  # Nithish, killed, lion
     place = sinusoidal(3, WIDTH) * float(with_positions)
@@ -77,7 +77,7 @@ def order_section() -> Section:
     ]
     return Section(
         "“Nithish killed lion” = “lion killed Nithish”",
-        "Attention alone has no order: each word comes out with the same vector in both sentences.",
+        "Attention alone ignores order: each word gets the same output vector in both sentences.",
         (text_table(("positions", "largest difference of a word's vector"), rows),),
     )
 
@@ -90,8 +90,8 @@ def candidates_section() -> Section:
     ]
     return Section(
         f"Four candidates over {LENGTH} positions",
-        "A position should be bounded, move smoothly, and never repeat. A count grows with the text; binary digits "
-        "jump (from 255 to 256 all 9 change, from 0 to 1 only one); one sine comes back to almost the same value.",
+        "Positions should be bounded, change smoothly, and never repeat. A count grows with the text; binary digits "
+        "jump (from 255 to 256 all 9 change, from 0 to 1 only one); one sine returns to almost the same value.",
         (
             text_table(
                 ("candidate", "largest value", "longest / shortest step", "closest pair", "fails by being"), rows
@@ -105,8 +105,8 @@ def one_sine_section() -> Section:
     table = torch.stack([place.sin(), *sinusoidal(LENGTH, WIDTH)[place.long()].T[2:5]])
     rows = ("sin(pos)", *(f"dimension {i}" for i in (2, 3, 4)))
     return Section(
-        "One sine repeats, a slower one beside it does not",
-        "sin(22), sin(44) and sin(355) are nearly sin(0); the slower waves of the table tell these positions apart.",
+        "One sine repeats; several sines of different speeds do not",
+        "sin(22), sin(44) and sin(355) are nearly sin(0); the slower waves of the table distinguish these positions.",
         (number_table(table, rows=rows, columns=[f"{int(p)}" for p in place], corner="position"),),
     )
 
@@ -125,7 +125,7 @@ def rotation_section() -> Section:
     rows = [(str(c), f"{shift_error(c):.1e}") for c in (1, 5, 50)]
     return Section(
         "A fixed rotation takes P(t) to P(t + c)",
-        "M_c turns each (sin, cos) pair by an angle that depends on c alone, not on t: “five words later” is the same "
+        "M_c rotates each (sin, cos) pair by an angle that depends only on c, not on t: “five words later” is the same "
         "linear map everywhere, which a model can learn.",
         (text_table(("c", f"largest |M_c P(t) − P(t+c)|, t < {LENGTH}"), rows),),
     )

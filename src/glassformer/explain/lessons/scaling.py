@@ -11,7 +11,7 @@ from glassformer.explain.lessons.lesson import Lesson, Section, text_table
 
 WIDTHS = (4, 16, 64, 256, 1024)
 PAIRS = 10_000  # random (query, key) pairs for each variance
-QUERIES, KEYS = 250, 32  # for the softmax: so many queries, each with 32 keys that compete
+QUERIES, KEYS = 250, 32  # for the softmax: 250 queries, each with 32 keys
 SEED = 512
 
 
@@ -27,7 +27,7 @@ class Measured:
 
 def measure(width: int, generator: torch.Generator) -> Measured:
     """Queries and keys with independent values of variance 1."""
-    pairs = torch.randn(2, PAIRS, width, generator=generator).prod(0).sum(-1)  # (PAIRS,) each q.k of its own
+    pairs = torch.randn(2, PAIRS, width, generator=generator).prod(0).sum(-1)  # (PAIRS,) independent products q.k
     queries = torch.randn(QUERIES, 1, width, generator=generator)
     keys = torch.randn(QUERIES, KEYS, width, generator=generator)
     scores = (queries * keys).sum(-1)  # (QUERIES, KEYS)
@@ -64,14 +64,14 @@ def run() -> list[Section]:
     return [
         Section(
             "The variance of a dot product grows with d",
-            "Each of the d products adds its own variance, so q·k of independent values of variance 1 has variance d; "
-            "divided by √d it is 1 again, whatever the width.",
+            "Each of the d products adds its own variance, so q·k of independent values of variance 1 has variance d. "
+            "Divided by √d, it has variance 1 again, whatever the width.",
             (text_table(("d", "variance of q·k", "of q·k / √d"), variance),),
         ),
         Section(
             "Large scores saturate the softmax",
             f"Among {KEYS} random keys, unscaled scores give nearly all weight to one key, and the softmax's "
-            "derivative, through which W_Q and W_K learn, fades. Scaled, both stay as they were.",
+            "derivative, through which W_Q and W_K learn, vanishes. With scaling, both stay the same at every width.",
             (text_table(columns, softmax),),
         ),
     ]

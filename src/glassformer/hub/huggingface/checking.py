@@ -21,12 +21,13 @@ from glassformer.errors import ExportError
 from glassformer.hub.exported import needed
 from glassformer.hub.huggingface.folders import read_config, read_folder
 from glassformer.models.registry import values_of
-from glassformer.store.bundle import Bundle
+from glassformer.store.bundle import Bundle, frame_for
 from glassformer.text import Tokenizer
 from glassformer.text.framing import frame_of
 
 SEED, LENGTHS = 1, (11, 7, 3)
-TEXT, PAIR = ("gpt", "llama", "bert", "roformer"), ("transformer", "t5")
+ENCODERS = ("bert", "roformer")
+TEXT, PAIR = ("gpt", "llama", *ENCODERS), ("transformer", "t5")
 RELATIVE = 1e-4  # of the largest number that the model returns
 # Tensors that a file need not have: those that are computed, and poolers, which some models have but nothing reads.
 COMPUTED = ("position_ids", "embed_positions.weight", "final_logits_bias", "inv_freq")
@@ -150,7 +151,7 @@ def given_out(model: nn.Module, inputs: Inputs, kind: str) -> Tensor:
 @torch.no_grad()
 def their_numbers(folder: Path, inputs: Inputs, kind: str) -> Tensor:
     """The same for `transformers`' model."""
-    with silent():
+    with quiet():
         found = vars(loaded(folder)(**their_inputs(inputs, kind)))
     if found.get("start_logits") is not None:
         numbers = torch.stack([found["start_logits"], found["end_logits"]], dim=-1)
@@ -184,7 +185,7 @@ def loaded(folder: Path) -> Any:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Turns off `transformers`' progress bars and messages."""
     logging = needed("transformers").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -206,10 +207,11 @@ def refuse_other_ids(bundle: Bundle, folder: Path) -> None:
     tokenizer = bundle.tokenizer
     if tokenizer is None:
         return
-    with silent():
+    frame = frame_for(tokenizer, bundle.marks) if bundle.kind in ENCODERS else frame_of(tokenizer)
+    with quiet():
         theirs = needed("transformers").AutoTokenizer.from_pretrained(folder)
     for text in texts_for(tokenizer):
-        expected = frame_of(tokenizer).single(tokenizer.encode(text))
+        expected = frame.single(tokenizer.encode(text))
         if (found := theirs(text)["input_ids"]) != expected:
             raise ExportError(
                 f"transformers' tokenizer reads {text!r} as {found[:12]}, ours as {expected[:12]}. Nothing was "

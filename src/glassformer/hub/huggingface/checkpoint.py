@@ -21,7 +21,7 @@ from glassformer.text.foreign import JSON_BYTES, each_once, parse_json, read_reg
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 SHARD_BYTES = 5 * 10**9
 PICKLES = ("*.bin", "*.bin.index.json", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-DTYPES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # that hold weights; whole numbers hold buffers
+DTYPES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # types of weights; integers are buffers
 LFS = b"version https://git-lfs"
 HEADER_BYTES = 10**8  # the library reads no larger one
 
@@ -76,8 +76,8 @@ def describe_none(folder: Path) -> str:
     pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
     if pickles:
         return (
-            f"{folder} holds its weights only as a pickle ({pickles[0]}), which can run any program when it is read. "
-            "Take the model.safetensors of the same model, or, if you trust its maker, convert it where `transformers` "
+            f"{folder} has its weights only as a pickle ({pickles[0]}), which can run arbitrary code when it is read. "
+            "Use the model.safetensors of the same model, or, if you trust its author, convert it where `transformers` "
             f"is installed: {their_class(folder)}.from_pretrained({str(folder)!r}).save_pretrained('converted'); then "
             "copy the tokenizer's files there."
         )
@@ -102,7 +102,7 @@ def open_shards(folder: Path) -> Checkpoint:
     names = sorted(set(listed.values()))
     strange = [name for name in names if Path(name).name != name]
     raise_all([f"{name!r} is not the name of a file beside it" for name in strange], origin=INDEX)
-    gone = [f"{name} is not there" for name in names if not (folder / name).is_file()]
+    gone = [f"{name} is missing" for name in names if not (folder / name).is_file()]
     raise_all(gone, origin=f"{folder / INDEX} names {len(names)} shards")
     found = Checkpoint([folder / name for name in names])
     problems = [f"{name} is in the index, not in {file}" for name, file in listed.items() if not _in(found, name, file)]
@@ -150,7 +150,7 @@ def read_header(path: Path) -> dict[str, dict[str, Any]]:
         "".join(found).encode("utf-8")
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise ImportingError(
-            f"{path}: not a whole safetensors file ({error}); {path.stat().st_size:,} bytes. Fetch it again."
+            f"{path}: not a complete safetensors file ({error}); {path.stat().st_size:,} bytes. Fetch it again."
         ) from None
     except OSError as error:
         raise ImportingError(f"{path}: cannot be read ({error.strerror or error}).") from None

@@ -34,7 +34,7 @@ class Tensors(Protocol):
 
 
 def filled(layout: Layout, values: Mapping[str, Any], tensors: Tensors, *, origin: str) -> nn.Module:
-    """Our model with their tensors in it. A tensor that is neither used nor known to hold nothing learned is an error.
+    """Our model with their tensors. A tensor that is neither used nor known to contain nothing learned is an error.
 
     Sizes in a config may be anything. So the model is first made without memory; it gets memory only if every tensor in
     the file has the expected shape.
@@ -43,7 +43,7 @@ def filled(layout: Layout, values: Mapping[str, Any], tensors: Tensors, *, origi
     try:
         with torch.device("meta"):
             plan = Plan.of(build_without_init(layout.kind, values, origin=origin), layout, tensors)
-    except RuntimeError as error:  # more numbers than can be counted
+    except RuntimeError as error:  # the number of values overflows
         reason = str(error).partition("\n")[0]
         raise ImportingError(f"{origin}: the sizes in its config are impossible ({reason}).") from None
     raise_all(plan.problems(tensors), origin=f"{origin}: the tensors do not fit its config")

@@ -7,12 +7,14 @@ to `Bundle.extras`: {"pooling": "mean", "normalise": True, "max_length": 256, "p
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from glassformer.errors import ImportingError
 from glassformer.hub.huggingface import fields
 from glassformer.hub.huggingface.checkpoint import read_json, read_json_value
+from glassformer.hub.huggingface.marks import TOKENIZER, optional_json
 from glassformer.printable import printable
 from glassformer.store.bundle import Bundle
 
@@ -61,9 +63,9 @@ def steps_of(path: Path) -> dict[str, str]:
 
 
 def pooling(path: Path) -> str:
-    told = read_json(path)
-    modes = told.get("pooling_mode", [mode for flag, mode in FLAGS.items() if fields.flag(told, flag, False)])
-    modes = fields.listed(told, "pooling_mode", str) if not isinstance(modes, str | list) else modes
+    config = read_json(path)
+    modes = config.get("pooling_mode", [mode for flag, mode in FLAGS.items() if fields.flag(config, flag, False)])
+    modes = fields.listed(config, "pooling_mode", str) if not isinstance(modes, str | list) else modes
     modes = [modes] if isinstance(modes, str) else [str(mode) for mode in modes]
     if len(modes) != 1 or modes[0] not in POOLINGS:
         raise ImportingError(f"{path}: pooling by {modes} is not supported. Allowed: one of {', '.join(POOLINGS)}.")
@@ -72,22 +74,25 @@ def pooling(path: Path) -> str:
 
 def of_encoder(folder: Path) -> dict[str, Any]:
     """How many tokens of a text are read, and whether the text is lower-cased first."""
-    told = read_json(folder / ENCODER) if (folder / ENCODER).is_file() else {}
-    by_tokenizer = folder / "tokenizer_config.json"
-    longest = told.get("max_seq_length")
-    if longest is None and by_tokenizer.is_file():
-        longest = read_json(by_tokenizer).get("model_max_length")
+    config = optional_json(folder / ENCODER)
+    by_tokenizer = config.get("max_seq_length") is None
+    limit = tokens_read(optional_json(folder / TOKENIZER)) if by_tokenizer else tokens_read(config, "max_seq_length")
+    return {**limit, **({"lowercase": True} if fields.flag(config, "do_lower_case", False) else {})}
+
+
+def tokens_read(config: Mapping[str, Any], field: str = "model_max_length") -> dict[str, Any]:
+    """How many tokens of a text are read, if a field says so."""
+    longest = config.get(field)
     longest = longest if isinstance(longest, int | float) and not isinstance(longest, bool) else 0
-    limit = {"max_length": int(longest)} if 1 <= longest < ENDLESS else {}
-    return {**limit, **({"lowercase": True} if fields.flag(told, "do_lower_case", False) else {})}
+    return {"max_length": int(longest)} if 1 <= longest < ENDLESS else {}
 
 
 def prompt(folder: Path) -> dict[str, str]:
     """The text that is put before every text by default."""
     if not (folder / SENTENCES).is_file():
         return {}
-    told = read_json(folder / SENTENCES)
-    name, prompts = fields.text(told, "default_prompt_name"), fields.mapped(told, "prompts", str)
+    config = read_json(folder / SENTENCES)
+    name, prompts = fields.text(config, "default_prompt_name"), fields.mapped(config, "prompts", str)
     return {"prompt": prompts[name]} if name and prompts.get(name) else {}
 
 

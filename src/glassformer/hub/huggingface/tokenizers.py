@@ -20,14 +20,15 @@ from glassformer.hub.huggingface.marks import (
 )
 from glassformer.store.bundle import Bundle
 from glassformer.text import Tokenizer
+from glassformer.text.foreign import refuse_far_ids
 from glassformer.text.framing import Frame, with_frame
 from glassformer.text.sentencepiece import read_sentencepiece, tokenizer_of
-from glassformer.text.tokenizer import refuse_far_ids
+from glassformer.text.vocabulary_files import bert_tokenizer, gpt2_tokenizer
 
-FAST, TARGET = "tokenizer.json", "target"  # a folder for the second tokenizer: others have no place for it
+FAST, TARGET = "tokenizer.json", "target"  # a folder for the second tokenizer: other programs have no place for it
 SENTENCEPIECE = ("spiece.model", "tokenizer.model", "sentencepiece.bpe.model")
 RENUMBERED = ("xlm-roberta", "camembert", "pegasus", "mbart")  # their ids are not those of their SentencePiece file
-DEFAULTS = {  # what the special tokens are called where no file says
+DEFAULTS = {  # names of the special tokens if no file gives them
     "bert": {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"},
     "roberta": {
         **{"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>"},
@@ -67,7 +68,7 @@ def read_tokenizers(folder: Path, theirs: Mapping[str, Any]) -> tuple[Tokenizer 
 def bert(folder: Path) -> Tokenizer:
     """WordPiece from vocab.txt, with the flags of tokenizer_config.json."""
     about, texts = optional_json(folder / TOKENIZER), DEFAULTS["bert"] | special_texts(folder)
-    tokenizer = Tokenizer.from_bert_vocab(
+    tokenizer = bert_tokenizer(
         folder / "vocab.txt",
         lowercase=fields.flag(about, "do_lower_case", True),
         strip_accents=fields.optional_flag(about, "strip_accents"),
@@ -82,7 +83,7 @@ def byte_level(folder: Path, family: str) -> Tokenizer:
     """GPT-2's and RoBERTa's byte-level BPE from vocab.json and merges.txt."""
     about = optional_json(folder / TOKENIZER)
     texts = DEFAULTS["roberta" if family == "roberta" else "gpt2"] | special_texts(folder)
-    tokenizer = Tokenizer.from_gpt2_files(
+    tokenizer = gpt2_tokenizer(
         folder / "vocab.json", folder / "merges.txt", add_prefix_space=fields.flag(about, "add_prefix_space", False)
     )
     tokenizer = with_specials(tokenizer, folder, texts)
@@ -217,7 +218,8 @@ def files_of(tokenizer: Tokenizer, bundle: Bundle) -> dict[str, bytes]:
     about: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", **texts}
     about["clean_up_tokenization_spaces"] = False
     if "max_length" in bundle.extras:
-        about["model_max_length"] = bundle.extras["max_length"]
+        limits = (bundle.extras["max_length"], getattr(bundle.model.config, "max_length", None))
+        about["model_max_length"] = min(limit for limit in limits if limit is not None)
     as_json = {TOKENIZER: about, TOKENS: texts}
     return {FAST: tokenizer.to_json().encode()} | {
         name: (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode() for name, content in as_json.items()

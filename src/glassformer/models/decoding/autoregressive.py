@@ -29,8 +29,8 @@ class Autoregressive(WithTapes):
         raise NotImplementedError
 
     def hidden_and_auxiliary(self, batch: Any) -> tuple[Tensor, Tensor | None]:
-        """The same in training, and what is to be added to the mean loss of a token, its weight included; None where
-        the model has no auxiliary loss."""
+        """The same in training, and the weighted auxiliary loss to add to the mean loss per token; None if the model
+        has none."""
         return self.hidden(batch), None
 
     # Decoding: one token after the other.

@@ -57,7 +57,7 @@ class DecoderOnly(Autoregressive):
     # One token after the other, with the past in caches.
 
     def start(self, batch: TextBatch) -> DecodingState:
-        """Reads all of each text but its last token, in one pass; the first step takes the last tokens."""
+        """Reads each text except its last token, in one pass; the first step reads the last tokens."""
         self.tapes.ready(self)
         before = batch.lengths - 1  # (B,)
         longest = int(before.max()) if len(before) else 0
@@ -91,7 +91,7 @@ class DecoderOnly(Autoregressive):
         *,
         want_attention: bool = False,  # noqa: ARG002
     ) -> tuple[Tensor, DecodingState, Tensor | None]:
-        """There is no cross-attention to give, so wanting it changes nothing."""
+        """There is no cross-attention, so `want_attention` has no effect."""
         return super().step(ids, state)
 
     def advance(

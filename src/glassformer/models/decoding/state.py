@@ -48,11 +48,11 @@ class DecodingState:
 
     @property
     def held(self) -> Tensor:
-        """Keys of some block, (B, H, any, E)."""
+        """The keys of one block, (B, H, any, E)."""
         if self.memories:
             return self.memories[0][0]
         store = self.caches[0].store
-        assert store is not None, "caches without memories have a store from the start, if only an empty one"
+        assert store is not None, "caches without memories have a store from the start, even if it is empty"
         return store.keys
 
     @property
@@ -111,7 +111,7 @@ class DecodingState:
 
     def select(self, rows: Tensor) -> DecodingState:
         """The state whose row i is the old row rows[i]."""
-        owners = self.owners[rows.cpu().numpy()]  # faster there for few numbers
+        owners = self.owners[rows.cpu().numpy()]  # faster in NumPy for few numbers
         caches = [cache.share() for cache in self.caches]
         chosen = DecodingState(
             memories=self.memories,
@@ -129,10 +129,10 @@ class DecodingState:
         return chosen
 
     def lineage_of(self, rows: Tensor, owners: Ints) -> Tensor | None:
-        """The slots of chosen rows, (R, slots)."""
+        """The slots of the selected rows, (R, slots)."""
         if self.lineage is not None:
             return rows_of(self.lineage, rows)
-        if (owners[1:] > owners[:-1]).all():  # still one row a sentence
+        if (owners[1:] > owners[:-1]).all():  # still one row per sentence
             return None
         return self.held.new_zeros(len(owners), self.caches[0].length)
 

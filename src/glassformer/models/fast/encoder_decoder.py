@@ -1,4 +1,4 @@
-"""The 2017 encoder-decoder with its fast paths: tapes where they can run, else a step with few calls of torch."""
+"""The 2017 encoder-decoder with its fast paths: tapes if they can run, otherwise a step with few calls of torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FastEncoderDecoder(EncoderDecoder):
     decoder: Decoder
 
     def source_mask(self, batch: SourceBatch) -> Tensor | None:
-        """The additive padding mask of the source (B, 1, 1, S); None where nothing is padded."""
+        """The additive padding mask of the source (B, 1, 1, S); None if nothing is padded."""
         return hiding_padding(batch.source_lengths, batch.source.size(1), self.head.weight.dtype)
 
     def start(self, batch: SourceBatch) -> DecodingState:

@@ -98,7 +98,7 @@ def cross_attention_step(
 
 
 def scaled_dot_product(q: Tensor, keys: Tensor, values: Tensor, *, mask: Tensor | None, scale: float | None) -> Tensor:
-    """The fused kernel for one query a sentence; for several it uses threads badly, and plain products are faster."""
+    """The fused kernel for one query per sentence; with several it uses threads badly, so plain products are faster."""
     if q.size(2) == 1 or q.device.type != "cpu":
         return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=scale)
     scale = q.size(-1) ** -0.5 if scale is None else scale

@@ -24,7 +24,7 @@ LONGEST = 512  # tokens of a text; for longer ones torch's fused attention is fa
 
 
 def fast_rows(model: Bert, batch: SegmentedBatch) -> Tensor:
-    """The last hidden states of all tokens but the padding (R, D), by a tape where one can run."""
+    """The last hidden states of all tokens except padding (R, D), by a tape if one can run."""
     on_tape = batch.ids.is_cpu and batch.segments is None and batch.ids.size(1) <= LONGEST
     if on_tape and model.tapes.ready(model):
         written = model.tapes.kept("encoder", int(batch.lengths.sum()), partial(TapedBert, model))

@@ -1,4 +1,4 @@
-"""A decoder-only model on a tape (nn/native/tape.py): the same arithmetic as its modules, one call a step.
+"""A decoder-only model on a tape (nn/native/tape.py): the same arithmetic as its modules, one call per step.
 
 A test compares the two. Shapes: R rows (hypotheses), D width, H heads, G key/value heads, E head width, F inner width.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def can_be_taped(model: DecoderOnly) -> bool:
-    """Tapes have no mixture of experts: each row would need operations of its own."""
+    """Tapes have no mixture of experts: each row would need its own operations."""
     return all(type(block.feed_forward) is FeedForward for block in model.blocks)
 
 

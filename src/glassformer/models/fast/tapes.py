@@ -81,8 +81,8 @@ class Tapes:
         """The same between the steps of a batch."""
         if getattr(self.own, "stamp", None) is not self.latest or self.latest is None:  # another thread started
             return self.ready(model)
-        silent = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
-        return silent and self.own.possible
+        plain = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or model.training or model.heard)
+        return plain and self.own.possible
 
     def kept(self, name: str, rows: int, write: Writer[W]) -> W:
         """The tape of this name for at least `rows` rows, written if there is none."""

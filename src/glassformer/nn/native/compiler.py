@@ -33,12 +33,13 @@ HEADER = SOURCE.with_name("team.h")
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-pthread", "-shared", "-fPIC")
 SWITCH = "GLASSFORMER_NATIVE"
 COMPILERS = ("cc", "gcc", "clang")
-SECONDS = 120  # more than any compiler needs
-SILENT = 1.0  # seconds that a compilation may take before it is announced
+SECONDS = 120  # longer than any compiler needs
+ANNOUNCE_AFTER = 1.0  # seconds; a longer compilation is announced
 
 SLOWER = f"decoding on the CPU is 2 to 4 times slower. {SWITCH}=0 silences this note."
 NO_COMPILER = f"No C compiler was found ({', '.join(COMPILERS)}); install one, for example gcc. Without it {SLOWER}"
 COMPILING = "Compiling the decoding kernel for this processor. This is done once and takes a few seconds."
+COMPILING_AGAIN = "Compiling the decoding kernel for this process. This takes a few seconds."
 
 Pointer, Whole = ctypes.c_void_p, ctypes.c_int64
 COMPILING_LOCK = Lock()
@@ -128,7 +129,7 @@ def compiled_for_this_process(command: Sequence[str]) -> ctypes.CDLL:
     from glassformer.nn.native.private_folder import PrivateFolder
 
     with tempfile.TemporaryDirectory() as work, PrivateFolder(Path(work)) as folder:
-        with announced(COMPILING):
+        with announced(COMPILING_AGAIN):
             put(compiled(command, folder.path / "made.so"), folder.path / "kernels.so")
         library = loaded(folder, "kernels.so")
     if library is None:
@@ -137,7 +138,7 @@ def compiled_for_this_process(command: Sequence[str]) -> ctypes.CDLL:
 
 
 def loaded(folder: PrivateFolder, name: str) -> ctypes.CDLL | None:
-    """The library of this name if it is there and undamaged. The same open file is checked and loaded."""
+    """The library of this name if it exists and is undamaged. The same open file is checked and loaded."""
     try:
         digest = read(folder.open(str(Path(name).with_suffix(".sha256"))))
         descriptor = folder.open(name)
@@ -185,7 +186,7 @@ def compiled(command: Sequence[str], to: Path) -> Path:
 @contextmanager
 def announced(message: str) -> Iterator[None]:
     """Logs the message if the work takes longer than a moment."""
-    timer = Timer(SILENT, log.warning, [message])
+    timer = Timer(ANNOUNCE_AFTER, log.warning, [message])
     timer.daemon = True
     timer.start()
     try:

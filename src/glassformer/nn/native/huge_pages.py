@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 LARGE = 2 << 20  # bytes
-CHUNK = 64 << 20  # bytes asked for at a time; unused ones cost nothing
+CHUNK = 64 << 20  # bytes requested at a time; unused ones cost nothing
 LINE = 16  # numbers: parts begin at multiples of this
 
 
@@ -25,7 +25,7 @@ class Pages:
         self.used = 0
 
     def take(self, count: int) -> Tensor:
-        """`count` numbers in a row, in float32, not initialised."""
+        """`count` consecutive float32 numbers, not initialised."""
         if self.used + count > len(self.chunk):
             self.chunk, self.used = chunk_of(count), 0
         part = self.chunk[self.used : self.used + count]
@@ -34,7 +34,7 @@ class Pages:
 
 
 def chunk_of(count: int) -> Tensor:
-    """At least `count` numbers, from the beginning of a huge page on."""
+    """At least `count` numbers, from the beginning of a huge page."""
     size = max(CHUNK, 4 * count) + LARGE
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return torch.empty(size // 4, dtype=torch.float32)

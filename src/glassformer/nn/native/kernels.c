@@ -1,12 +1,11 @@
-/* The arithmetic of a decoder on a CPU, for rows that are few: one call runs a whole list of operations.
+/* The arithmetic of a decoder on a CPU, for few rows: one call runs a whole list of operations.
 
-   A step of decoding multiplies every weight with a handful of rows. What that costs is reading the weights, and what
-   stands between the products. So weights lie in panels, in the order in which they are read (`packed` in tape.py), and
-   the threads (team.h) go through the list together, waiting for each other after each operation, without a call in
-   between.
+   A step of decoding multiplies every weight with a few rows. Most of the time goes into reading the weights, and into
+   the work between the products. So weights are stored in panels, in the order in which they are read (`Panels` in
+   tape.py), and the threads (team.h) work through the list together and wait for each other after each operation.
 
-   What is computed for a row does not depend on the rows around it: a sentence gets the same bits alone and in any
-   batch. Vectors are written with the compiler's own extension, so this is not tied to one kind of processor.
+   The result of a row does not depend on other rows: a sentence gets the same bits alone and in any batch. Vectors use
+   the compiler's extension, so the code is not tied to one kind of processor.
 
    Shapes: R rows, each of a sentence; D width, H heads, G key/value heads, E head width. */
 
@@ -24,12 +23,12 @@
 #else
 #define LANES 8
 #endif
-#define PANEL (2 * LANES) /* outputs of a panel */
-#define TILE 6            /* rows that are computed at a time: their sums fill the registers */
-#define CACHED 240        /* rows that all panels are multiplied with before the next */
-#define ABREAST 4         /* rows whose attention is computed at a time */
-#define BLOCK 64          /* numbers of which the largest is looked at first */
-#define PORTION 16        /* panels of logits that are looked through while they are at hand */
+#define PANEL (2 * LANES) /* outputs in a panel */
+#define TILE 6            /* rows computed together: their sums fill the registers */
+#define CACHED 240        /* rows multiplied with all panels before the next rows */
+#define ABREAST 4         /* rows whose attention is computed together */
+#define BLOCK 64          /* numbers whose maximum is compared first */
+#define PORTION 16        /* panels of logits that are searched while they are in the cache */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float quarter __attribute__((vector_size(16), aligned(4), may_alias));
@@ -38,7 +37,7 @@ typedef int32_t whole __attribute__((vector_size(4 * LANES), aligned(4), may_ali
 enum { EMBED, NORM, RMS_NORM, PRODUCT, ROTATE, APPEND, ATTEND, BEST };
 enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
 
-/* One operation: y = f(x), for each row. Which fields it needs, its function says. `tape.py` has the same list. */
+/* One operation: y = f(x), for each row. Its function shows which fields it uses. `tape.py` has the same list. */
 typedef struct {
     int64_t kind, activation;
     const float *x;
@@ -52,9 +51,9 @@ typedef struct {
     int64_t sentence_step, head_step, slot_step; /* of keys and values */
     int64_t mask_sentence_step, mask_row_step;
     int64_t heads, groups, head_width, slots, first_slot;
-    int64_t together; /* rows of each sentence; of ATTEND: whether they follow each other and see the same slots */
-    const int64_t *owners, *places; /* of each row: its sentence, its slot among the new ones */
-    int64_t *found, wanted;         /* where the likeliest outputs of each row are told, and how many */
+    int64_t together; /* rows of each sentence; ATTEND: whether they are adjacent and see the same slots */
+    const int64_t *owners, *places; /* for each row: its sentence, its slot among the new ones */
+    int64_t *found, wanted;         /* the indices of the largest outputs of each row, and how many to find */
     double number;    /* the scale of an embedding or of scores; the eps of a norm */
 } Op;
 
@@ -64,7 +63,7 @@ static inline vec load(const float *from) { return *(const vec *)from; }
 
 static inline void store(float *to, vec v) { *(vec *)to = v; }
 
-/* a > b ? a : b, so b where one is not a number */
+/* a > b ? a : b, so b if one of them is NaN */
 static inline vec larger(vec a, vec b) {
 #if defined(__AVX512F__)
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
@@ -76,7 +75,7 @@ static inline vec larger(vec a, vec b) {
 #endif
 }
 
-/* Four sums, side by side, of which each is a quarter of v's. */
+/* Four partial sums of v. */
 static inline quarter in_quarters(vec v) {
     quarter sums = {0};
     for (int i = 0; i < LANES / 4; i++) sums += ((const quarter *)&v)[i];
@@ -94,11 +93,11 @@ static inline float largest_of(vec v) {
     return most;
 }
 
-/* e^x, to about two units in the last place: 2^n times a polynomial in the rest. */
+/* e^x, to about two units in the last place: 2^n times a polynomial in the remainder. */
 static inline vec exponential(vec x) {
-    x = larger(all(-87.0f), x); /* in this order what is not a number stays so */
+    x = larger(all(-87.0f), x); /* in this order NaN stays NaN */
     x = -larger(all(-88.0f), -x);
-    vec n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number, which stands in the low bits */
+    vec n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to an integer, which is in the low bits */
     whole power = (whole)n - (whole)all(12582912.0f);
     n -= 12582912.0f;
     vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* ln 2 in two parts */
@@ -113,10 +112,10 @@ static inline vec exponential(vec x) {
     return (vec)((whole)p + (power << 23));
 }
 
-/* |x| Phi(-|x|), what GELU lacks to the larger of 0 and x: |x| e^(-x^2 / 2) times a polynomial in 1 / (1 + 0.4 |x|),
-   which is within 8e-9 of it. */
+/* |x| Phi(-|x|) = max(0, x) - GELU(x): |x| e^(-x^2 / 2) times a polynomial in 1 / (1 + 0.4 |x|), with an error of at
+   most 8e-9. */
 static inline vec gelu_tail(vec x) {
-    vec size = -larger(all(-30.0f), -larger(x, -x)); /* beyond, nothing is left; what is not a number stays so */
+    vec size = -larger(all(-30.0f), -larger(x, -x)); /* beyond, the result is 0; NaN stays NaN */
     vec t = 1.0f / (1.0f + 0.4f * size);
     vec p = all(0.0571698746f);
     p = p * t - 0.2575313824f;
@@ -137,7 +136,7 @@ static inline vec activated(vec v, int64_t activation) {
     return v;
 }
 
-/* The part of `total` that is this thread's. */
+/* This thread's part of `total`. */
 typedef struct {
     int64_t begin, end;
 } Part;
@@ -146,7 +145,7 @@ static inline Part share(int64_t total, int me, int threads) {
     return (Part){total * me / threads, total * (me + 1) / threads};
 }
 
-/* y = table[id] * scale + position; rows stand in sentences of `together`, and the table has `inputs` vectors. */
+/* y = table[id] * scale + position. A sentence has `together` rows; the table has `inputs` vectors. */
 static void embed(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
     for (int64_t r = own.begin; r < own.end; r++) {
@@ -197,7 +196,7 @@ static void rms_norm(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
-/* Neighbouring pairs of each head are turned, in their place; the cosines of a row, then its sines, stand in `bias`. */
+/* Rotates neighbouring pairs of each head in place; `bias` has the cosines of a row, then its sines. */
 static void rotate(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
     int64_t pairs = op->head_width / 2;
@@ -214,8 +213,7 @@ static void rotate(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
-/* What becomes of a row's sums of one panel: + bias, activation, * times, + plus. Of the last panel some may not be
-   needed. */
+/* Finishes a row's sums of one panel: + bias, activation, * times, + plus. The last panel may have unused outputs. */
 static inline void finish(const Op *op, vec low, vec high, int64_t row, int64_t first) {
     float *y = op->y + row * op->y_step + first;
     const float *plus = op->plus ? op->plus + row * op->y_step + first : 0;
@@ -244,7 +242,7 @@ static inline __attribute__((always_inline)) void tile(
     for (int r = 0; r < count; r++) sums[r][0] = sums[r][1] = all(0);
     for (int64_t i = 0; i < in; i++) {
         vec low = load(panel + i * PANEL), high = load(panel + i * PANEL + LANES);
-        __builtin_prefetch(panel + (in + i) * PANEL, 0, 2); /* near, but not in the place of what is used now */
+        __builtin_prefetch(panel + (in + i) * PANEL, 0, 2); /* near, but not displacing what is used now */
         for (int r = 0; r < count; r++) {
             sums[r][0] += x[r * step + i] * low;
             sums[r][1] += x[r * step + i] * high;
@@ -253,7 +251,7 @@ static inline __attribute__((always_inline)) void tile(
     for (int r = 0; r < count; r++) finish(op, sums[r][0], sums[r][1], row + r, first);
 }
 
-/* A panel's outputs for the rows from `begin` to `end`, in tiles of like size. Meanwhile the next panel is fetched. */
+/* A panel's outputs for the rows from `begin` to `end`, in tiles of similar size. Prefetches the next panel. */
 static inline __attribute__((always_inline)) void panel_product(
     const Op *op, int64_t begin, int64_t end, const float *panel, int64_t first) {
     int64_t rows = end - begin, tiles = (rows + TILE - 1) / TILE;
@@ -270,9 +268,9 @@ static inline __attribute__((always_inline)) void panel_product(
     }
 }
 
-/* y = activation(x W^T + bias) * times + plus. W lies in panels (out / PANEL, in, PANEL); the bias fills its panels too. */
+/* y = activation(x W^T + bias) * times + plus. W is in panels (out / PANEL, in, PANEL); the bias is padded likewise. */
 static void product(const Op *given, int64_t rows, int me, int threads) {
-    const Op copy = *given, *op = &copy; /* what is stored cannot change it, so it need not be read again */
+    const Op copy = *given, *op = &copy; /* a local copy: stores cannot change it, so it is not reloaded */
     Part own = share((op->outputs + PANEL - 1) / PANEL, me, threads);
     for (int64_t begin = 0; begin < rows; begin += CACHED) {
         int64_t end = begin + CACHED < rows ? begin + CACHED : rows;
@@ -282,7 +280,7 @@ static void product(const Op *given, int64_t rows, int me, int threads) {
     }
 }
 
-/* Each row's new key and value, x = (keys | values), go to its slot. */
+/* Writes each row's new key and value, x = (keys | values), to its slot. */
 static void append(const Op *op, int64_t rows, int me, int threads) {
     Part own = share(rows, me, threads);
     int64_t width = op->head_width;
@@ -296,15 +294,15 @@ static void append(const Op *op, int64_t rows, int me, int threads) {
     }
 }
 
-/* The slots that a row sees, and how much of each it takes. */
+/* The slots that a row sees, and its attention weights. */
 typedef struct {
-    float *shares, *added; /* room for all slots and LANES more; what the mask adds to each */
-    int64_t *offsets;      /* where their keys and values begin */
+    float *shares, *added; /* space for all slots and LANES more; what the mask adds to each */
+    int64_t *offsets;      /* offsets of their keys and values */
     int64_t count;
 } Seen;
 
-/* Those that the mask does not hide. */
-static void look_around(const Op *op, const float *mask, Seen *seen) {
+/* Collects the slots that the mask does not hide. */
+static void collect_seen(const Op *op, const float *mask, Seen *seen) {
     seen->count = 0;
     for (int64_t i = 0; i < op->slots; i++) {
         float added = mask ? mask[i] : 0;
@@ -314,14 +312,14 @@ static void look_around(const Op *op, const float *mask, Seen *seen) {
     }
 }
 
-/* What will be read soon is asked for now: a head's keys and values lie in short stretches that are not foreseen. */
+/* Prefetches a head's keys or values: they are in short stretches that the hardware does not predict. */
 static inline void fetch(const float *from, int64_t width, const Seen *seen) {
     for (int64_t s = 0; s < seen->count; s++) {
         for (int64_t i = 0; i < width; i += 16) __builtin_prefetch(from + seen->offsets[s] + i);
     }
 }
 
-/* q k of `count` slots at a time, each summed up in the same order whatever their number. */
+/* q k of `count` slots at a time; each sum has the same order for any `count`. */
 static inline __attribute__((always_inline)) void dots(
     const float *q, const float *keys, const int64_t *offsets, int64_t width, const int count, float *scores) {
     vec sums[4];
@@ -380,12 +378,12 @@ static void mix(const float *values, int64_t width, const Seen *seen, float *y) 
 /* y = softmax(q K^T * scale + mask) V, in each head */
 static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
     Part own = share(rows * op->heads, me, threads);
-    int64_t last = -1; /* whose slots are known */
+    int64_t last = -1; /* the sentence whose slots were collected last */
     for (int64_t unit = own.begin; unit < own.end; unit++) {
         int64_t r = unit / op->heads, h = unit % op->heads, b = op->owners[r], place = h * op->head_width;
         int64_t start = b * op->sentence_step + h * op->groups / op->heads * op->head_step;
         if (r != last) {
-            look_around(op, op->mask ? op->mask + b * op->mask_sentence_step + r * op->mask_row_step : 0, &seen);
+            collect_seen(op, op->mask ? op->mask + b * op->mask_sentence_step + r * op->mask_row_step : 0, &seen);
             last = r;
         }
         fetch(op->values + start, op->head_width, &seen);
@@ -395,21 +393,21 @@ static void attend(const Op *op, int64_t rows, int me, int threads, Seen seen) {
     }
 }
 
-/* Where rows of a sentence follow each other and see the same slots, as in an encoder, ABREAST rows are read at a time;
-   of fewer, the last counts several times. A head's keys are turned round once, so that a vector holds one number of
-   several keys and nothing is summed across it. What is computed for a row depends on no other row. */
+/* If the rows of a sentence are adjacent and see the same slots, as in an encoder, ABREAST rows are computed together;
+   if fewer are left, the last one is repeated. A head's keys are transposed once, so that a vector holds one number of
+   several keys and no sum runs across its lanes. The result of a row does not depend on other rows. */
 typedef struct {
-    float *turned;                /* (head width, columns) */
-    float *shares;                /* (ABREAST, columns), each row to be multiplied by its part */
+    float *transposed;                /* (head width, columns) */
+    float *shares;                /* (ABREAST, columns), each row not yet multiplied by its part */
     float part[ABREAST];          /* 1 / the sum of a row's shares */
     const float *queries[ABREAST];
     float *outputs[ABREAST];
-    int64_t columns;              /* slots that are seen, filled up to whole vectors */
+    int64_t columns;              /* number of seen slots, padded to whole vectors */
 } Sheet;
 
-static void turn_keys(const float *keys, int64_t width, const Seen *seen, const Sheet *sheet) {
+static void transpose_keys(const float *keys, int64_t width, const Seen *seen, const Sheet *sheet) {
     for (int64_t e = 0; e < width; e++) {
-        float *row = sheet->turned + e * sheet->columns;
+        float *row = sheet->transposed + e * sheet->columns;
         for (int64_t s = 0; s < seen->count; s++) row[s] = keys[seen->offsets[s] + e];
         for (int64_t s = seen->count; s < sheet->columns; s++) row[s] = 0;
     }
@@ -421,7 +419,7 @@ static inline __attribute__((always_inline)) void score(
     vec sums[ABREAST][2];
     for (int r = 0; r < ABREAST; r++) sums[r][0] = sums[r][1] = all(0);
     for (int64_t e = 0; e < width; e++) {
-        const float *keys = sheet->turned + e * sheet->columns + first;
+        const float *keys = sheet->transposed + e * sheet->columns + first;
         for (int r = 0; r < ABREAST; r++) {
             for (int j = 0; j < vectors; j++) sums[r][j] += sheet->queries[r][e] * load(keys + j * LANES);
         }
@@ -431,7 +429,7 @@ static inline __attribute__((always_inline)) void score(
     }
 }
 
-/* e^(score - the largest); gives 1 / the sum of all. What is filled up was added -infinity and is next to nothing. */
+/* e^(score - maximum); returns 1 / their sum. The mask of the padding is -infinity, so it is close to 0. */
 static float soften(float *shares, const float *added, int64_t columns, float scale) {
     vec most = all(-INFINITY), sum = all(0);
     for (int64_t i = 0; i < columns; i += LANES) {
@@ -445,10 +443,10 @@ static float soften(float *shares, const float *added, int64_t columns, float sc
         store(shares + i, power);
         sum += power;
     }
-    return columns ? 1 / sum_of(sum) : 0; /* who sees nothing mixes nothing */
+    return columns ? 1 / sum_of(sum) : 0; /* a row that sees no slot gets zeros */
 }
 
-/* `vectors` times LANES values of shares V, from the value `first` on */
+/* `vectors` times LANES values of shares V, from `first` on */
 static inline __attribute__((always_inline)) void mix_rows(
     const Sheet *sheet, const float *values, const Seen *seen, int64_t first, const int vectors) {
     vec sums[ABREAST][2];
@@ -488,12 +486,12 @@ static void attend_together(const Op *op, int64_t rows, int me, int threads, See
     for (int64_t begin = own.begin, end; begin < own.end; begin = end) {
         int64_t b = op->owners[begin];
         for (end = begin + 1; end < own.end && op->owners[end] == b;) end++;
-        look_around(op, op->mask ? op->mask + b * op->mask_sentence_step : 0, &seen);
+        collect_seen(op, op->mask ? op->mask + b * op->mask_sentence_step : 0, &seen);
         sheet.columns = (seen.count + LANES - 1) / LANES * LANES;
         for (int64_t i = seen.count; i < sheet.columns; i++) seen.added[i] = -INFINITY;
         for (int64_t h = 0; h < op->heads; h++) {
             int64_t start = b * op->sentence_step + h * op->groups / op->heads * op->head_step;
-            turn_keys(op->keys + start, op->head_width, &seen, &sheet);
+            transpose_keys(op->keys + start, op->head_width, &seen, &sheet);
             for (int64_t first = begin; first < end; first += ABREAST) {
                 for (int r = 0; r < ABREAST; r++) {
                     int64_t row = first + r < end ? first + r : end - 1;
@@ -506,7 +504,7 @@ static void attend_together(const Op *op, int64_t rows, int me, int threads, See
     }
 }
 
-/* The n largest numbers so far, largest first, the earlier of equals first. */
+/* The n largest numbers so far, largest first; among equals, the earlier first. */
 typedef struct {
     float *values;
     int64_t *places;
@@ -533,8 +531,8 @@ static inline float most_of(const float *numbers, int64_t size) {
     return found;
 }
 
-/* Numbers whose places begin at `first`. */
-static void look_through(const float *numbers, int64_t size, int64_t first, Largest *list) {
+/* Adds numbers to the list; the index of the first number is `first`. */
+static void search(const float *numbers, int64_t size, int64_t first, Largest *list) {
     for (int64_t start = 0; start < size; start += BLOCK) {
         int64_t length = start + BLOCK < size ? BLOCK : size - start;
         if (list->count == list->n && !(most_of(numbers + start, length) > list->values[list->n - 1])) continue;
@@ -542,7 +540,7 @@ static void look_through(const float *numbers, int64_t size, int64_t first, Larg
     }
 }
 
-/* The sum of e^(x - most), where most is the largest x; where all are -infinity it is next to nothing */
+/* The sum of e^(x - most), where most is the largest x; close to 0 if all are -infinity */
 static float sum_of_powers(const float *numbers, int64_t size, float most) {
     if (most == -INFINITY) most = 0;
     vec sums[4] = {all(0), all(0), all(0), all(0)};
@@ -555,7 +553,7 @@ static float sum_of_powers(const float *numbers, int64_t size, float most) {
     return sum;
 }
 
-/* What threads find of the likeliest outputs, until it is put together. */
+/* The largest outputs that each thread finds, until they are merged. */
 typedef struct {
     float *outputs;      /* (threads, CACHED, PORTION * PANEL) */
     float *most, *sums;  /* (rows, portions): the largest output, and the sum of e^(x - that) */
@@ -573,8 +571,8 @@ static Largest list_of(const Op *op, const Finds *finds, int64_t rows, int threa
     return (Largest){finds->values + at * op->wanted, finds->places + at * op->wanted, op->wanted, finds->counts[at]};
 }
 
-/* A portion's outputs of some rows, and what is likely among them. How they are summed up depends neither on the
-   threads nor on the other rows. */
+/* Computes a portion's outputs for some rows and finds the largest. The order of the sums depends neither on the number
+   of threads nor on other rows. */
 static void portion_best(
     const Op *op, int64_t rows, int me, int64_t begin, int64_t count, int64_t portion, const Finds *finds) {
     const int64_t step = PORTION * PANEL, base = portion * step;
@@ -592,7 +590,7 @@ static void portion_best(
         Largest list = list_of(op, finds, rows, me, r);
         finds->most[at] = most_of(outputs, size);
         finds->sums[at] = sum_of_powers(outputs, size, finds->most[at]);
-        look_through(outputs, size, base, &list);
+        search(outputs, size, base, &list);
         finds->counts[me * rows + r] = list.count;
     }
 }
@@ -615,7 +613,7 @@ static float log_of_all(const Op *op, int64_t r, const Finds *finds) {
     return top + logf(sum);
 }
 
-/* y = the n largest log-probabilities of each row, `found` their places */
+/* y = the n largest log-probabilities of each row, `found` their indices */
 static void gather_best(const Op *op, int64_t rows, int me, int threads, const Finds *finds) {
     Part own = share(rows, me, threads);
     for (int64_t r = own.begin; r < own.end; r++) {
@@ -639,8 +637,8 @@ static int64_t most_slots(const Op *ops, int64_t count) {
     return most;
 }
 
-/* The head width of what is attended to together; 0 if nothing is. */
-static int64_t widest_turned(const Op *ops, int64_t count) {
+/* The largest head width of the ATTEND operations with `together`; 0 if there are none. */
+static int64_t widest_transposed(const Op *ops, int64_t count) {
     int64_t most = 0;
     for (int64_t i = 0; i < count; i++) {
         if (ops[i].kind == ATTEND && ops[i].together && ops[i].head_width > most) most = ops[i].head_width;
@@ -657,13 +655,13 @@ static int all_in_table(const Op *ops, int64_t count, int64_t rows) {
     return 1;
 }
 
-/* Memory that a run needs besides; of each thread, and of all. */
+/* Further memory for a run: for each thread, and shared. */
 typedef struct {
     int64_t slots;
     float *shares;
     int64_t *offsets;
-    int64_t width; /* of heads whose keys are turned */
-    float *turned;
+    int64_t width; /* of heads whose keys are transposed */
+    float *transposed;
     Finds finds;
 } Desk;
 
@@ -671,9 +669,9 @@ static int laid_out(Desk *desk, const Op *ops, int64_t count, int64_t rows, int6
     desk->slots = most_slots(ops, count) + LANES;
     desk->shares = malloc(2 * threads * desk->slots * sizeof(float));
     desk->offsets = malloc(threads * desk->slots * sizeof(int64_t));
-    desk->width = widest_turned(ops, count);
-    desk->turned = malloc(threads * (desk->width + ABREAST) * desk->slots * sizeof(float));
-    if (!desk->shares || !desk->offsets || !desk->turned) return 0;
+    desk->width = widest_transposed(ops, count);
+    desk->transposed = malloc(threads * (desk->width + ABREAST) * desk->slots * sizeof(float));
+    if (!desk->shares || !desk->offsets || !desk->transposed) return 0;
     const Op *last = ops + count - 1;
     if (!count || last->kind != BEST) return 1;
     int64_t outputs = threads * CACHED * PORTION * PANEL, portions = rows * portions_of(last);
@@ -688,12 +686,12 @@ static int laid_out(Desk *desk, const Op *ops, int64_t count, int64_t rows, int6
 static void cleared(Desk *desk) {
     free(desk->shares);
     free(desk->offsets);
-    free(desk->turned);
+    free(desk->transposed);
     free(desk->finds.outputs);
     free(desk->finds.places);
 }
 
-/* A list of operations, and what the threads that run it share. */
+/* A list of operations, and what the threads share. */
 typedef struct {
     const Op *ops;
     int64_t count, rows;
@@ -707,8 +705,8 @@ static void run_part(void *given, int me, int team) {
     const int64_t rows = run->rows;
     float *own = desk->shares + 2 * me * desk->slots;
     Seen seen = {own, own + desk->slots, desk->offsets + me * desk->slots, 0};
-    float *turned = desk->turned + me * (desk->width + ABREAST) * desk->slots;
-    Sheet sheet = {.turned = turned, .shares = turned + desk->width * desk->slots};
+    float *transposed = desk->transposed + me * (desk->width + ABREAST) * desk->slots;
+    Sheet sheet = {.transposed = transposed, .shares = transposed + desk->width * desk->slots};
     for (const Op *op = run->ops; op < run->ops + run->count; op++) {
         switch (op->kind) {
             case EMBED: embed(op, rows, me, team); break;
@@ -734,7 +732,7 @@ static void run_part(void *given, int me, int team) {
     }
 }
 
-/* All operations, one after the other, on the first `rows` rows. 1: there is no room for it; 2: there is no such id. */
+/* Runs all operations in order on the first `rows` rows. Returns 0, 1 (out of memory) or 2 (an id is out of range). */
 int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
     Barrier barrier = {0, 0, 0};
     Desk desk = {0};
@@ -748,7 +746,7 @@ int64_t run(const Op *ops, int64_t count, int64_t rows, int64_t threads) {
     return 0;
 }
 
-/* How many of so many threads have a core to run on that nobody else needs now. */
+/* How many of up to `most` threads can run on a core that nothing else needs now. */
 int64_t threads_now(int64_t most) {
     int64_t spare = most > 1 ? spare_cores() : 1;
     return spare < 1 ? 1 : spare < most ? spare : most;
@@ -768,13 +766,13 @@ static void best_part(void *given, int me, int team) {
     for (int64_t r = own.begin; r < own.end; r++) {
         const float *logits = asked->logits + r * size;
         Largest list = {asked->values + r * n, asked->places + r * n, n, 0};
-        look_through(logits, size, 0, &list);
+        search(logits, size, 0, &list);
         float most = list.values[0], rest = logf(sum_of_powers(logits, size, most));
         for (int64_t i = 0; i < n; i++) list.values[i] -= most + rest;
     }
 }
 
-/* Of each row of logits (rows, size) the n largest log-probabilities (rows, n), and their places. */
+/* The n largest log-probabilities (rows, n) of each row of logits (rows, size), and their indices. */
 void best(const float *logits, int64_t rows, int64_t size, int64_t n, float *values, int64_t *places, int64_t threads) {
     work_together(best_part, &(Asked){logits, rows, size, n, values, places}, rows > 1 ? threads : 1);
 }

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def fits(x: Tensor) -> bool:
-    """Whether NumPy can do it; else torch does."""
+    """Whether NumPy can do the copy; if not, torch does it."""
     return x.device.type == "cpu" and x.dtype == torch.float32 and not x.requires_grad
 
 

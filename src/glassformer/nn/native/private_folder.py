@@ -47,7 +47,7 @@ class PrivateFolder:
     def loadable(self, name: str, descriptor: int) -> str:
         """The path for loading an opened file: that of its descriptor where the system has one, else its own.
 
-        Nobody else can change what its own path leads to, since all its folders were checked.
+        Nobody else can change the file at its own path, since all its folders were checked.
         """
         return str(DESCRIPTORS / str(descriptor) if DESCRIPTORS.is_dir() else self.path / name)
 

@@ -29,7 +29,7 @@ Best = tuple[NDArray[Any], NDArray[np.int64]]  # the largest of each row, larges
 
 EMBED, NORM, RMS_NORM, PRODUCT, ROTATE, APPEND, ATTEND, BEST = range(8)
 NO_SUCH_ID = 2
-WORTH_SHARING = 2_000_000  # multiplications; fewer are done before another thread has started
+WORTH_SHARING = 2_000_000  # multiplications; fewer are finished before another thread starts
 TRY_AGAIN = 100  # runs after which the slower way is timed again
 FORGET = 1.05  # old timings grow by this factor with each new one
 HYSTERESIS = 1.03  # several threads may be slower than one by this factor and are still used
@@ -103,14 +103,14 @@ class Op(ctypes.Structure):
         self.together = together
 
     def all_outputs(self, rows: int) -> Tensor:
-        """For the last product of a tape: (rows, N), which a run fills with all its outputs."""
+        """For the last product of a tape: (rows, N), which a run fills with all outputs."""
         outputs = empty(rows, self.outputs)
         self.kind, self.y = PRODUCT, outputs.data_ptr()
         return outputs
 
     def best_outputs(self, rows: int, n: int) -> Best:
         """For the same product: two arrays (rows, n), which a run fills with the n largest log-probabilities of each
-        row and their places; n is cut to the number of outputs. The other outputs are never all in memory."""
+        row and their places; n is limited to the number of outputs. Not all outputs are in memory at once."""
         n = min(n, self.outputs)
         values, places = np.empty((rows, n), np.float32), np.empty((rows, n), np.int64)
         self.kind, self.y, self.found, self.wanted = BEST, values.ctypes.data, places.ctypes.data, n
@@ -124,10 +124,10 @@ class ThreadTimings:
 
     def __init__(self) -> None:
         self.runs = 0
-        self.shared, self.alone = inf, inf  # the least seconds a row of recent runs
+        self.shared, self.alone = inf, inf  # the fewest seconds per row of recent runs
 
     def worth_sharing(self) -> bool:
-        """The faster way; at first both ways twice, later the slower one now and then."""
+        """Whether to use several threads: the faster way. At first both ways twice, later the slower one sometimes."""
         shared_is_faster = self.shared <= HYSTERESIS * self.alone
         if self.runs < 4:
             return self.runs % 2 == 0
@@ -150,7 +150,7 @@ class Tape:
         self.ops = (Op * capacity)()
         self.count = 0
         self.held: list[Tensor] = []  # what the pointers point to
-        self.work = 0  # multiplications for a row
+        self.work = 0  # multiplications per row
         self.timings: dict[int, ThreadTimings] = {}  # for runs of up to 1, 3, 7, ... rows
 
     def buffer(self, width: int) -> Tensor:
@@ -268,7 +268,7 @@ class Stamp:
 
 
 class Panels:
-    """The weights of layers in the order in which kernels.c reads them, in huge pages. Threads may share them.
+    """The weights of layers, in huge pages, in the order in which kernels.c reads them. Threads may share them.
 
     A weight (N, K) is stored in panels (N / width, K, width), followed by the bias, zeros if there is none. Each is
     made once; when a weight has changed, all are dropped. They are in no state dict.

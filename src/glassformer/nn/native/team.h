@@ -1,7 +1,7 @@
-/* Threads that work through a job together, and how many of them the machine has room for right now.
+/* A team of threads that share a job, and how many threads the machine has free cores for right now.
 
-   One team serves the whole process. Its threads sleep between jobs, after a moment awake, so that they take no time
-   from other processes; a caller who finds the team at work does its job alone. */
+   There is one team per process. Between jobs its threads spin for a moment and then sleep, so that they take no time
+   from other processes. If the team is busy, a caller does its job alone. */
 
 #ifndef TEAM_H
 #define TEAM_H
@@ -23,9 +23,9 @@
 #endif
 
 #define LARGEST_TEAM 64
-#define AWAKE_IN_JOB 300       /* looks at a barrier before a thread sleeps: some microseconds */
-#define AWAKE_BETWEEN 10000    /* looks for the next job: as long as Python needs between two steps, some 200 us */
-#define LOOK_AROUND 5000000    /* nanoseconds between two looks at what else the machine does */
+#define AWAKE_IN_JOB 300       /* checks of a barrier before a thread sleeps: a few microseconds */
+#define AWAKE_BETWEEN 10000    /* checks for the next job: about 200 us, the time that Python needs between two steps */
+#define LOAD_INTERVAL 5000000    /* nanoseconds between two checks of the machine's load */
 
 static inline void breathe(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -35,8 +35,8 @@ static inline void breathe(void) {
 #endif
 }
 
-/* Where the threads of a job wait for each other. A thread that waits awake for long may keep the very thread that it
-   waits for from running, so it goes to sleep soon. */
+/* Where the threads of a job wait for each other. A thread that spins for long may keep the thread that it waits for
+   from running, so it soon sleeps. */
 typedef struct {
     atomic_int arrived, round, asleep;
 } Barrier;
@@ -81,11 +81,11 @@ static struct {
     pthread_mutex_t in_use; /* held by the caller whose job it is */
     pthread_mutex_t lock;   /* for sleeping between jobs */
     pthread_cond_t called;
-    atomic_int calls[LARGEST_TEAM]; /* how often each member was called */
-    atomic_int hired, asleep;       /* members beside the caller; those that sleep between jobs */
+    atomic_int calls[LARGEST_TEAM]; /* the number of calls to each member */
+    atomic_int hired, asleep;       /* members besides the caller; those asleep between jobs */
     Job job;
     void *given;
-    int team;       /* threads of the present job, with the caller */
+    int team;       /* threads of the current job, including the caller */
     Barrier finish; /* at the end of the job */
 } crew = {.in_use = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER};
 
@@ -104,15 +104,15 @@ static void *member(void *number) {
     int me = (int)(intptr_t)number;
     for (int seen = 0;; seen++) {
         wait_for_call(me, seen);
-        int team = crew.team; /* stays as it is until all have finished */
+        int team = crew.team; /* does not change until all have finished */
         crew.job(crew.given, me, team);
         wait_for_all(&crew.finish, team);
     }
     return 0;
 }
 
-/* A forked process has none of the threads. */
-static void start_anew(void) {
+/* A forked process has none of the threads, so it starts again. */
+static void reset_crew(void) {
     pthread_mutex_init(&crew.in_use, 0);
     pthread_mutex_init(&crew.lock, 0);
     pthread_cond_init(&crew.called, 0);
@@ -122,10 +122,10 @@ static void start_anew(void) {
     crew.finish = (Barrier){0, 0, 0};
 }
 
-static void watch_for_forks(void) { pthread_atfork(0, 0, start_anew); }
+static void watch_for_forks(void) { pthread_atfork(0, 0, reset_crew); }
 
-/* Members for a team of so many threads, fewer if the system gives no more. They take no signals: those are the
-   caller's. */
+/* Creates the members of a team of `team` threads; returns fewer if the system allows no more. They block all signals:
+   the caller handles them. */
 static int hire(int team) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigset_t all_signals, before;
@@ -142,7 +142,7 @@ static int hire(int team) {
     return hired + 1 < team ? hired + 1 : team;
 }
 
-/* The job done by a team of so many threads, or by the caller alone while another has the team. */
+/* Runs the job on a team of up to `threads` threads, or on the caller alone while another caller uses the team. */
 static void work_together(Job job, void *given, int64_t threads) {
     int team = threads > LARGEST_TEAM ? LARGEST_TEAM : (int)threads;
     if (team < 2 || pthread_mutex_trylock(&crew.in_use)) {
@@ -162,24 +162,24 @@ static void work_together(Job job, void *given, int64_t threads) {
     pthread_mutex_unlock(&crew.in_use);
 }
 
-/* Threads of the whole machine that run or want to run, this one among them; 0 where that is not known. */
+/* Threads of the whole machine that run or are ready to run, including this one; 0 if unknown. */
 static int running_now(void) {
     int running = 0;
-    FILE *told = fopen("/proc/loadavg", "re");
-    if (!told) return 0;
-    if (fscanf(told, "%*f %*f %*f %d/", &running) != 1) running = 0;
-    fclose(told);
+    FILE *file = fopen("/proc/loadavg", "re");
+    if (!file) return 0;
+    if (fscanf(file, "%*f %*f %*f %d/", &running) != 1) running = 0;
+    fclose(file);
     return running;
 }
 
-/* Cores that no other thread of the machine needs, as of some milliseconds ago. */
+/* Cores that no other thread of the machine needs, as of a few milliseconds ago. */
 static int64_t spare_cores(void) {
     static _Atomic int64_t looked, spare;
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     int64_t now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-    if (!atomic_load(&looked) || now - atomic_load(&looked) >= LOOK_AROUND) {
-        int own = 1 + atomic_load(&crew.hired) - atomic_load(&crew.asleep); /* waiting for a call, awake */
+    if (!atomic_load(&looked) || now - atomic_load(&looked) >= LOAD_INTERVAL) {
+        int own = 1 + atomic_load(&crew.hired) - atomic_load(&crew.asleep); /* this thread and the members that spin */
         int others = running_now() - own;
         atomic_store(&spare, sysconf(_SC_NPROCESSORS_ONLN) - (others > 0 ? others : 0));
         atomic_store(&looked, now);

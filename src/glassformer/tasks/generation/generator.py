@@ -1,4 +1,4 @@
-"""Continuations: what a model writes after a prompt, in answer to a source, or as an image's caption."""
+"""Continuations: what a model writes after a prompt, in answer to a source, or as the caption of an image."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Continuation:
 
 
 class ContinuationGenerator(TextGenerator):
-    """Generates continuations with a pretrained model; `inputs` says how it reads what it continues or answers."""
+    """Generates continuations with a pretrained model; `inputs` defines how it reads a prompt or a source."""
 
     def __init__(self, bundle: Bundle, inputs: Inputs) -> None:
         ends = bundle.extras.get("ends") or [bundle.marks.eos]

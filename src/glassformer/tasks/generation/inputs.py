@@ -50,7 +50,7 @@ class Inputs(Protocol):
         """The token that each output starts from."""
 
     def prompt(self, row: Sequence[int]) -> Sequence[int]:
-        """The tokens that the new text continues; empty where it is a text of its own."""
+        """The tokens that the new text continues; empty if it is a separate text."""
 
     def budget(self, row: Sequence[int]) -> int | None:
         """How many new tokens the model has positions for; None: any number."""
@@ -75,10 +75,10 @@ class PromptInputs:
         return row
 
     def empty_prompt(self) -> list[int]:
-        """What an empty prompt is read as: bos, else eos, since texts follow an end."""
+        """The tokens for an empty prompt: bos, else eos, because a new text follows the end of another."""
         mark = self.marks.eos if self.marks.bos is None else self.marks.bos
         if mark is None:
-            raise DataError("Got an empty prompt, and this model has no token that begins a text: give a prompt.")
+            raise DataError("Got an empty prompt, and this model has no token that begins a text. Give a prompt.")
         return [mark]
 
     def batch(self, rows: Rows) -> TokenBatch:
@@ -96,7 +96,7 @@ class PromptInputs:
 
 @dataclass(frozen=True)
 class SourceInputs:
-    """For an encoder-decoder: it reads the whole source, and the new tokens are a text of their own."""
+    """For an encoder-decoder: it reads the whole source, and the new tokens are a separate text."""
 
     tokenizer: Tokenizer
     marks: SpecialIds
@@ -160,5 +160,5 @@ def start_token(marks: SpecialIds) -> int:
     """The token that an output starts from."""
     start = next((mark for mark in (marks.start, marks.pad, marks.bos) if mark is not None), None)
     if start is None:
-        raise ModelError("config.json names no token that outputs start from (decoder_start_token_id).")
+        raise ModelError("config.json does not name the token that outputs start from (decoder_start_token_id).")
     return start

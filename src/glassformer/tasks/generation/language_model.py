@@ -71,7 +71,7 @@ class LanguageModel(LoadedModel):
 
     # Generating
 
-    @overload  # a str is also a sequence of str, but never meant as one
+    @overload  # a str is also a sequence of str, but is never meant as one
     def generate(self, texts: str, *, max_new: int = ..., beam: int = ..., sampling: Sampling | None = ...) -> str: ...  # type: ignore[overload-overlap]
     @overload
     def generate(
@@ -149,7 +149,7 @@ class LanguageModel(LoadedModel):
     def score(self, texts: str | Sequence[str]) -> Scored | list[Scored]:
         """The log-probability of every token of a text after those before it.
 
-        The first token has one only where the tokenizer puts a mark before the text.
+        The first token has one only if the tokenizer puts a mark before the text.
         """
         return one_or_many(texts, lambda all_: [self._scored(text) for text in all_])
 
@@ -172,7 +172,7 @@ class LanguageModel(LoadedModel):
     def explain(
         self, texts: str | Sequence[str], *, top: int = 5, options: GenerateOptions | None = None
     ) -> Explanation | list[Explanation]:
-        """Everything that happens to a text inside the model, read at the taps; `options`: how a T5 answers."""
+        """Everything that happens to a text inside the model, recorded at the taps; `options`: how a T5 answers."""
         from glassformer.tasks import explaining  # it imports this file
 
         chosen = explaining.ANSWER if options is None else options

@@ -24,8 +24,8 @@ class GenerateOptions:
     n_best: int = 1  # texts returned for each input: the best ones, or samples
     sampling: Sampling | None = None  # sample instead of searching
     stop: str | Sequence[str] = ()  # a text ends before the first of these
-    ban: str | Sequence[str] = ()  # words that no text has
-    no_repeat: int = 0  # never repeat an n-gram of this length, also not of the prompt; 0 allows it
+    ban: str | Sequence[str] = ()  # words that no text may contain
+    no_repeat: int = 0  # never repeat an n-gram of this length, including those of the prompt; 0 allows it
     repetition_penalty: float = 1.0  # above 1: tokens of the text and the prompt are less likely
     alpha: float = 1.0  # hypotheses are ranked by log-probability / length^alpha
 
@@ -49,7 +49,7 @@ class GenerateOptions:
 
     @property
     def width(self) -> int:
-        """How many hypotheses are followed."""
+        """The number of hypotheses that the search follows."""
         return self.n_best if self.sampling is not None else self.beam
 
     @property

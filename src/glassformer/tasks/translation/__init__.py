@@ -1,6 +1,6 @@
 """Translation: from sentences in two languages to a model that translates, measured and explained.
 
-Training is imported when it is asked for: a translation does not wait for it.
+Training is imported only when it is used, so that a translation does not wait for it.
 """
 
 from __future__ import annotations

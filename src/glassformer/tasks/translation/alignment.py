@@ -52,7 +52,7 @@ def head_errors(translator: Translator, phrases: Sequence[Phrase]) -> NDArray[np
 
 
 def head_links(translator: Translator, phrase: Phrase, attention: Attention) -> list[list[Links]]:
-    """The links that every head of (N, H, T, S) gives for one sentence pair."""
+    """The links that every head of `attention` (N, H, T, S) gives for one sentence pair."""
     source = piece_words(translator.source, phrase.source)
     target = piece_words(translator.target, phrase.references[0])
     return [[word_links(pattern, source, target) for pattern in layer] for layer in attention]
@@ -103,7 +103,7 @@ def shares_of_words(
 ) -> list[Attention]:
     """For each pair (T, S): how much of each target word comes from each source word; every row sums to 1.
 
-    Where the tokenizer's normal form has other words than the text, all words are taken to be in the same order.
+    If the tokenizer's normal form has other words than the text, the words are assumed to be in the same order.
     """
     found: dict[int, Attention] = {}
     for i, attention in each_attention(translator, sources, targets) if sources else ():
@@ -129,7 +129,7 @@ def in_order(targets: int, sources: int) -> Attention:
 def forced_log_probs(
     translator: Translator, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> list[Attention]:
-    """The log-probability of each target token, end mark included, where the tokens before it are given."""
+    """The log-probability of each target token, including the end mark, given the tokens before it."""
     pairs = EncodedPairs(Ragged.of(sources), Ragged.of(targets), translator.source_marks, translator.target_marks)
     model = translator.model.eval()
     found: dict[int, Attention] = {}
@@ -147,7 +147,7 @@ def as_text(links: Links) -> str:
 
 
 def cross_attentions(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
-    """For each given pair the cross-attention of all heads, (N, H, T, S), padding cut off; T and S include </s>."""
+    """For each given pair, the cross-attention of all heads (N, H, T, S) without padding; T and S include </s>."""
     found = dict(each_attention(translator, sources, targets))
     return [found[i] for i in range(len(sources))]
 
@@ -156,7 +156,7 @@ def cross_attentions(translator: Translator, sources: Sequence[str], targets: Se
 def each_attention(
     translator: Translator, sources: Sequence[str], targets: Sequence[str]
 ) -> Iterator[tuple[int, Attention]]:
-    """The same, one after the other as they come, each with its place."""
+    """The same one by one, as they are computed, each with its index."""
     pairs = EncodedPairs(
         Ragged.of(translator.source.encode_batch(sources)),
         Ragged.of(translator.target.encode_batch(targets)),
@@ -166,8 +166,8 @@ def each_attention(
     decoder = translator.model.eval().decoder
     for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
         batch = pairs.batch(index).to(translator.device)
-        with listen(decoder, lambda name: name.endswith("cross_attention.core.pattern")) as heard:
+        with listen(decoder, lambda name: name.endswith("cross_attention.core.pattern")) as recorded:
             translator.model.hidden(batch)
-        patterns = torch.stack([values[0] for values in heard.values()], dim=1).cpu().numpy()  # (B, N, H, T, S)
+        patterns = torch.stack([values[0] for values in recorded.values()], dim=1).cpu().numpy()  # (B, N, H, T, S)
         for row, (i, (s, t)) in enumerate(zip(index, pairs.lengths[index], strict=True)):
             yield int(i), patterns[row, :, :, :t, :s]

@@ -1,6 +1,6 @@
 """A translator as a bundle, the form that all kinds of models share, and the parts of a translator from a bundle.
 
-The bundles of others are MarianMT's, as OPUS-MT has them.
+Bundles made by others are MarianMT models, such as those of OPUS-MT.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from glassformer.text.masks import mask_ids
 if TYPE_CHECKING:  # Translator uses this file
     from glassformer.tasks.translation.translator import Translator
 
-DECODING = ("beam", "alpha", "no_repeat")  # settings that folders of others have too, with the same meaning
+DECODING = ("beam", "alpha", "no_repeat")  # settings that imported folders also have, with the same meaning
 
 
 def parts_of(bundle: Bundle) -> tuple[Transformer, Tokenizer, Tokenizer, TranslationRecipe]:
-    """What a `Translator` of this bundle is made of; the recipe says how it begins, ends and searches."""
+    """The parts of a `Translator` for this bundle; the recipe defines how it begins, ends and searches."""
     if bundle.kind != "transformer":
         raise ModelError(f"A {bundle.kind} model cannot translate. Models that can: {METHODS['translate']}.")
     source = bundle.tokenizer
@@ -46,7 +46,7 @@ def refuse_small(model: Transformer, source: Tokenizer, target: Tokenizer) -> No
         if len(tokenizer) > sizes[name]:
             raise ImportingError(
                 f"The tokenizer has {len(tokenizer):,} tokens, the model vectors for {sizes[name]:,}: they do not "
-                "belong together. Fetch the folder again."
+                "belong together. Download the folder again."
             )
 
 
@@ -69,13 +69,13 @@ def recipe_of(bundle: Bundle, target: Tokenizer) -> TranslationRecipe:
 
 
 def bundle_of(translator: Translator) -> Bundle:
-    """Its tokenizers put an end mark after every sentence, as the models of others have it."""
+    """The translator as a bundle. Its tokenizers add an end mark to every sentence, as imported models do."""
     source, target, marks = translator.source, translator.target, translator.target_marks
     end = translator.source_marks.eos
     framed = with_frame(source, Frame((), (end,), (end,)))
     recipe = translator.recipe
     never = [number for number in map(target.id, recipe.text.never) if number is not None]
-    never += mask_ids(target)  # other programs know no masks
+    never += mask_ids(target)  # other programs do not know masks
     extras: dict[str, Any] = {name: getattr(recipe.decode, name) for name in DECODING}
     extras |= {"never": never} if never else {}
     return Bundle(

@@ -30,34 +30,34 @@ from glassformer.text import Tokenizer
 from glassformer.text.masks import mask_ids
 
 WIDEST_FOR_TERMS = 20
-MOST_LETTERS = 20  # of a token, so that a long text is refused before it is spelled
+MOST_LETTERS = 20  # in a token, so that a long text is refused before it is tokenized
 MOST_GIVEN = 100  # tokens: the time of a search grows with their square
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """All of them; without any the best translations are searched for."""
+    """All constraints; without any, the search returns the best translations."""
 
     sampling: Sampling | None = None
     begin: str = ""  # every translation begins with this
-    say: str | Sequence[str] = ()  # words that every translation must have
-    ban: str | Sequence[str] = ()  # words that none may have
+    say: str | Sequence[str] = ()  # words that every translation must contain
+    ban: str | Sequence[str] = ()  # words that no translation may contain
     glossary: Glossary | None = None
     keep_placeholders: bool = False
 
     def __post_init__(self) -> None:
         self._check_types()
         if not all(word.strip() for word in (*self.say, *self.ban)):
-            raise SettingsError("Got a blank word that must, or must not, be said. Give words.")
+            raise SettingsError("Got a blank word that must, or must not, occur. Give words.")
         if (letters := sum(map(len, self.say))) > MOST_GIVEN * MOST_LETTERS:
-            raise SettingsError(f"The words that every translation must have take {letters:,} letters. Give fewer.")
+            raise SettingsError(f"The words that every translation must contain have {letters:,} letters. Give fewer.")
         for word in self.ban:
             if any(re.search(rf"(?<!\w){re.escape(word.strip())}(?!\w)", said) for said in (*self.say, self.begin)):
-                raise SettingsError(f"{word.strip()!r} must be said and must not be said. Leave one of the two out.")
+                raise SettingsError(f"{word.strip()!r} is both required and banned. Leave out one of the two.")
         if self.sampling and (self.say or self.glossary or self.keep_placeholders):
             raise SettingsError(
                 "Sampling cannot force words: a glossary, required words and placeholders need a search. "
-                "Leave one of the two out."
+                "Leave out one of the two."
             )
 
     def _check_types(self) -> None:
@@ -74,11 +74,11 @@ class Constraints:
             raise SettingsError(f"begin = {described(begin)}: give the text (str) that every translation begins with.")
 
     def given_terms(self, speller: Speller) -> list[Term]:
-        """The words that every translation must have."""
+        """The words that every translation must contain."""
         terms = [speller.term((word.strip(),)) for word in self.say]
         if (size := tokens_of(terms)) > MOST_GIVEN:
             raise SettingsError(
-                f"The words that every translation must have take {size:,} tokens; allowed are {MOST_GIVEN}."
+                f"The words that every translation must contain have {size:,} tokens; at most {MOST_GIVEN} are allowed."
             )
         return terms
 
@@ -91,7 +91,7 @@ class Request:
     """How to translate: the settings, how many hypotheses, and constraints."""
 
     settings: DecodeSettings
-    beam: int | None = None  # None: as the settings have it
+    beam: int | None = None  # None: as in the settings
     n_best: int = 1
     constraints: Constraints = NO_CONSTRAINTS
 
@@ -109,7 +109,7 @@ class Request:
 
     @property
     def width(self) -> int:
-        """Hypotheses that are followed."""
+        """The number of hypotheses that the search follows."""
         if self.constraints.sampling:
             return self.n_best
         return max(self.settings.beam if self.beam is None else self.beam, self.n_best)
@@ -140,19 +140,19 @@ class Request:
         )
 
     def widths(self, terms: Sequence[Sequence[Term]]) -> Index:
-        """The beam width of each sentence, by its own terms only, whatever the other sentences of the batch are."""
+        """The beam width of each sentence. It depends only on the sentence's own terms, not on others in the batch."""
         wide = [max(self.width, min(WIDEST_FOR_TERMS, CAREFUL_BEAM + tokens_of(own))) for own in terms]
         return np.array([width if own else self.width for width, own in zip(wide, terms, strict=True)])
 
     def limits(self, batch: Sentences, prefix: int, longest: int | None) -> Index:
-        """How many tokens each translation may have, end mark included: terms and what is given always fit."""
+        """The most tokens of each translation, including the end mark; terms and a given beginning always fit."""
         limits = (batch.lengths * self.settings.max_ratio + self.settings.max_extra).astype(np.int64)
         needed = np.array([prefix + tokens_of(own) + 1 if own or prefix else 0 for own in batch.terms])
         limits = np.maximum(limits, 2 * needed)
         if longest is None:
             return limits
         if (most := int(needed.max(initial=0))) > longest:
-            raise DataError(f"What must be said takes {most} tokens, and this model has {longest} positions.")
+            raise DataError(f"Required words and beginning need {most} tokens; this model has {longest} positions.")
         return np.minimum(limits, longest)
 
     def min_lengths(self, batch: Sentences) -> Index | None:
@@ -163,7 +163,7 @@ class Request:
     def batches_of(self, rows: Sequence[Sequence[int]], bound: Sequence[bool] | None = None) -> Iterator[list[int]]:
         """Batches of the indices of rows with text, rows of similar length together, by a budget of tokens.
 
-        Sentences that are `bound` by terms are not mixed with others: their beams are wider.
+        Sentences with terms (`bound`) are not mixed with others: their beams are wider.
         """
         bound = [False] * len(rows) if bound is None else bound
         for with_terms in (False, True):
@@ -180,8 +180,8 @@ class Sentences:
 
     texts: Sequence[str]
     rows: Sequence[Sequence[int]]  # their ids
-    numbers: Sequence[int]  # their places in the whole of what is translated
-    terms: Sequence[Sequence[Term]]  # what each must say
+    numbers: Sequence[int]  # their indices among all sentences that are translated
+    terms: Sequence[Sequence[Term]]  # the terms that each translation must contain
     masks: Sequence[int] = ()  # how many masks each has; empty: none has any
 
     @classmethod
@@ -191,7 +191,7 @@ class Sentences:
 
     @property
     def lengths(self) -> Index:
-        """With the end mark."""
+        """Including the end mark."""
         return np.array([len(row) + 1 for row in self.rows], dtype=np.int64)
 
     def some(self, places: Sequence[int]) -> Sentences:

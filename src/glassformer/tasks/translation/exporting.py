@@ -1,4 +1,4 @@
-"""Exports a translator: written to a temporary folder, tried, compared, and only then moved."""
+"""Exports a translator: written to a temporary folder, tried, compared, then moved."""
 
 from __future__ import annotations
 

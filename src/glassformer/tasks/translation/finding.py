@@ -1,4 +1,4 @@
-"""From texts to their translations: parts out of texts, a search for each part, terms and placeholders put in, joined.
+"""From texts to translations: splits texts into parts, searches for each, inserts terms and placeholders, joins them.
 
 text ─ masking ─▶ plain text ─ sentences ─▶ parts ─ search, guard ─▶ translations ─ terms ─ placeholders ─▶ joined
 """
@@ -15,7 +15,7 @@ from glassformer.errors import DataError
 from glassformer.evaluate.guard import MARKS, TERMS, joined_verdict, still_wrong
 from glassformer.tasks.translation.alignment import shares_of_words
 from glassformer.tasks.translation.constraints import Request, Sentences
-from glassformer.tasks.translation.glossary import Occurrence, said_of
+from glassformer.tasks.translation.glossary import Occurrence, count_terms
 from glassformer.tasks.translation.guarding import search_for
 from glassformer.tasks.translation.mask_places import placed_by_masks
 from glassformer.tasks.translation.masking import Masked, kept
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from glassformer.tasks.translation.translator import Translation, Translator
 
 Progress = Callable[[int], None]
-WORSE = 0.5  # a search for given terms whose score is lower by more than this has spoilt the sentence
+WORSE = 0.5  # if a search with terms lowers the score by more than this, it has spoilt the sentence
 MOST_SEARCHED = 32  # tokens of a sentence's terms: a search for more is slow and finds no good place for each
 PART_STEP = 1 << 32  # numbers of a text's further parts, which samples depend on: beyond those of all texts
 
@@ -62,7 +62,7 @@ def translations_of(
 
 
 def divided(translator: Translator, text: str, request: Request) -> Parts:
-    """Without its placeholders, block by block, and in sentences if it is long."""
+    """The parts of a text: without placeholders, block by block, and sentence by sentence if it is long."""
     whole = without_placeholders(text, keep=request.constraints.keep_placeholders)
     blocks = blocks_of(whole) if whole.marks else [(0, len(whole.plain))]
     spans = [part for start, end in blocks for part in parts_that_fit(translator, whole.plain, start, end, request)]
@@ -70,7 +70,7 @@ def divided(translator: Translator, text: str, request: Request) -> Parts:
 
 
 def parts_that_fit(translator: Translator, text: str, start: int, end: int, request: Request) -> list[tuple[int, int]]:
-    """The sentences of a stretch of a text if it is too long, else all of it."""
+    """The spans of the sentences between `start` and `end` if that is too long, else one span."""
     over = translator.split_limit(request.settings)
     if not over or end - start <= over:  # the usual case needs no import of the splitter
         return [(start, end)]
@@ -91,13 +91,13 @@ def per_text(progress: Progress, wholes: Sequence[Parts]) -> Callable[[Sequence[
     owner = [number for number, whole in enumerate(wholes) for _ in whole.parts]
     left = [len(whole.parts) for whole in wholes]
 
-    def told(parts: Sequence[int]) -> None:
+    def on_parts(parts: Sequence[int]) -> None:
         for i in parts:
             left[owner[i]] -= 1
         if done := len({owner[i] for i in parts if not left[owner[i]]}):
             progress(done)
 
-    return told
+    return on_parts
 
 
 # Each part
@@ -140,18 +140,18 @@ def with_glossary(
     if glossary is None:
         return found
     terms = [glossary.places_in(text) for text in texts]
-    lacking = [i for i, own in enumerate(terms) if own and not says_all(translator, found[i][0].text, own)]
-    searched = obeying(translator, asked, lacking, terms, request, guard=guard)
+    lacking = [i for i, own in enumerate(terms) if own and not has_all_terms(translator, found[i][0].text, own)]
+    searched = search_with_terms(translator, asked, lacking, terms, request, guard=guard)
     for i in lacking:
         found[i] = better(translator, texts[i], found[i], searched.get(i), terms[i], guard=guard)
     return found
 
 
-def says_all(translator: Translator, text: str, terms: Sequence[Occurrence]) -> bool:
-    return said_of(text, [one.forms for one in terms], translator.target.normalize) == len(terms)
+def has_all_terms(translator: Translator, text: str, terms: Sequence[Occurrence]) -> bool:
+    return count_terms(text, [one.forms for one in terms], translator.target.normalize) == len(terms)
 
 
-def obeying(
+def search_with_terms(
     translator: Translator,
     asked: Sentences,
     lacking: Sequence[int],
@@ -160,7 +160,7 @@ def obeying(
     *,
     guard: bool,
 ) -> dict[int, list[Translation]]:
-    """Some of the sentences searched again with their terms as constraints, where the vocabulary can spell them."""
+    """Searches again with terms as constraints, for the sentences in `lacking` whose terms the vocabulary can spell."""
     spelled = {}
     for i in lacking:
         try:
@@ -183,25 +183,25 @@ def better(
     *,
     guard: bool,
 ) -> list[Translation]:
-    """The search with the terms, or the usual translation with the terms in the place of its words."""
+    """The better of two: the result of the search with terms, or the usual translation with words replaced by terms."""
     put_in = with_terms(translator, source, [one.text for one in usual], terms)
-    if put_in is None or not says_all(translator, put_in[0].text, terms):
+    if put_in is None or not has_all_terms(translator, put_in[0].text, terms):
         best = searched or usual
-        said = says_all(translator, best[0].text, terms)
+        said = has_all_terms(translator, best[0].text, terms)
         return best if said or not guard else [marked(one, TERMS, wrong=True) for one in best]
-    if searched and says_all(translator, searched[0].text, terms):
+    if searched and has_all_terms(translator, searched[0].text, terms):
         spoilt = searched[0].score < usual[0].score - WORSE or still_wrong(searched[0])
-        if not spoilt and not beside(searched[0].text, usual[0].text, put_in[0].usual):
+        if not spoilt and not keeps_usual_word(searched[0].text, usual[0].text, put_in[0].usual):
             return searched
     return [
         replace(one, text=new.text, inserted=(*one.inserted, *new.terms))
         for one, new in zip(usual, put_in, strict=True)
-        if says_all(translator, new.text, terms)
+        if has_all_terms(translator, new.text, terms)
     ]
 
 
-def beside(text: str, usual: str, words: Sequence[str]) -> bool:
-    """Whether a text has one of the words as often as the usual translation: the term was added, not exchanged."""
+def keeps_usual_word(text: str, usual: str, words: Sequence[str]) -> bool:
+    """Whether a text has one of the words as often as the usual translation: the term was added, not substituted."""
     here, there = (Counter(word.text.casefold() for word in tokens_of(one)) for one in (text, usual))
     return any(here[word.casefold()] >= there[word.casefold()] > 0 for word in words)
 
@@ -238,10 +238,10 @@ def joined(whole: Parts, found: Sequence[Sequence[Translation]], request: Reques
     if len(found) == 1:
         return list(found[0])
     count = max(map(len, found))
-    return [together_again(whole, [own[min(rank, len(own) - 1)] for own in found], request) for rank in range(count)]
+    return [joined_one(whole, [own[min(rank, len(own) - 1)] for own in found], request) for rank in range(count)]
 
 
-def together_again(whole: Parts, own: Sequence[Translation], request: Request) -> Translation:
+def joined_one(whole: Parts, own: Sequence[Translation], request: Request) -> Translation:
     text = "".join(one.text + space for one, space in zip(own, (*whole.between, ""), strict=True))
     log_probs = tuple(value for one in own for value in one.log_probs)
     wrong, repaired = joined_verdict(own)

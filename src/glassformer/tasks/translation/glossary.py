@@ -37,7 +37,7 @@ class Occurrence:
 
 @dataclass(frozen=True, init=False)
 class Glossary:
-    """Source terms and the forms that their translation may have: one (a string) or several for each term."""
+    """Source terms and the allowed forms of their translations: one form (a string) or several for each term."""
 
     forms: Mapping[str, Forms]
 
@@ -67,7 +67,7 @@ class Glossary:
 
     @cached_property
     def by_words(self) -> Mapping[tuple[str, ...], list[tuple[list[str], str]]]:
-        """The words of each term and the term, by these words in small letters."""
+        """The words of each term and the term, by these words in lower case."""
         found: dict[tuple[str, ...], list[tuple[list[str], str]]] = defaultdict(list)
         for term in self.forms:
             words = [word.text for word in words_of(term)]
@@ -76,18 +76,18 @@ class Glossary:
 
     @cached_property
     def sizes(self) -> Mapping[str, list[int]]:
-        """First word -> how many words its terms have, most first: one lookup for each length, not for each term."""
+        """First word -> lengths of its terms in words, longest first: one lookup per length, not per term."""
         found: dict[str, set[int]] = defaultdict(set)
         for words in self.by_words:
             found[words[0]].add(len(words))
         return {first: sorted(sizes, reverse=True) for first, sizes in found.items()}
 
     def found_in(self, text: str) -> list[tuple[str, Forms]]:
-        """The terms of a source text in their order, with the forms that its translation must have one of."""
+        """The terms of a source text in order; its translation must contain one form of each."""
         return [(one.term, one.forms) for one in self.places_in(text)]
 
     def places_in(self, text: str) -> list[Occurrence]:
-        """The same with their places."""
+        """The same, with their positions."""
         spans = words_of(text)
         words, found, place = [word.text for word in spans], [], 0
         while place < len(words):
@@ -111,9 +111,9 @@ class Glossary:
     def hit_rate(
         self, sources: Sequence[str], translations: Sequence[str], normalize: Callable[[str], str] = normal
     ) -> Score | None:
-        """Percent of the terms in the sources that their translations say; None where there are no terms."""
+        """The percentage of source terms whose translations use them; None if there are no terms."""
         wanted = [[forms for _, forms in self.found_in(source)] for source in sources]
-        said = [said_of(text, own, normalize) for text, own in zip(translations, wanted, strict=True)]
+        said = [count_terms(text, own, normalize) for text, own in zip(translations, wanted, strict=True)]
         total = sum(map(len, wanted))
         if not total:
             return None
@@ -155,11 +155,11 @@ def parsed(line: str, *, where: str) -> tuple[str, Forms]:
     return source, options
 
 
-def said_of(text: str, terms: Sequence[Forms], normalize: Callable[[str], str] = normal) -> int:
-    """How many of the terms a text contains; each place counts for one term only."""
+def count_terms(text: str, terms: Sequence[Forms], normalize: Callable[[str], str] = normal) -> int:
+    """How many of the terms a text contains; each position counts for one term only."""
     words: list[str | None] = [word.text for word in words_of(text)]
     said = 0
-    for forms in sorted(terms, key=len):  # those with fewer ways to be said first
+    for forms in sorted(terms, key=len):  # terms with fewer forms first
         place = next(places_of(words, forms, normalize), None)
         if place is not None:
             said += 1
@@ -177,7 +177,7 @@ def places_of(words: Sequence[str | None], forms: Forms, normalize: Callable[[st
             yield 0, len(capital)
 
 
-def says(text: str, forms: Sequence[str]) -> int:
-    """How often a text says a term, in any of its forms, as whole words."""
+def count_term(text: str, forms: Sequence[str]) -> int:
+    """How often a text contains a term, in any of its forms, as whole words."""
     words = [word.text for word in words_of(text)]
     return len(set(places_of(words, tuple(forms), normal)))

@@ -20,7 +20,7 @@ def search_for(
     guard: bool,
     progress: Callable[[Sequence[int]], None] | None = None,
 ) -> list[list[Translation]]:
-    """The n best translations of each sentence; a blank one has the empty translation."""
+    """The n best translations of each sentence; a blank sentence has the empty translation."""
     results = [[translator.blank] for _ in sentences.texts]
     equal = equal_sentences(sentences, request)
     distinct = sentences.some([places[0] for places in equal])
@@ -34,7 +34,7 @@ def search_for(
 
 
 def equal_sentences(sentences: Sentences, request: Request) -> list[list[int]]:
-    """The places of each distinct sentence, which is searched for once. Samples and terms are never shared."""
+    """The indices of equal sentences, so that each is searched for once. Not with samples or terms."""
     places: dict[tuple[str, tuple[int, ...], int], list[int]] = {}
     for i, (text, row) in enumerate(zip(sentences.texts, sentences.rows, strict=True)):
         alone = i if request.constraints.sampling or sentences.terms[i] else -1

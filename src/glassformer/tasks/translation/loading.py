@@ -1,4 +1,4 @@
-"""A run folder, or a folder of an imported translator, as a translator that is ready to use."""
+"""Loads a translator from a run folder or from the folder of an imported model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load(path: str | Path, *, device: str = "cpu") -> Translator:
 
 
 def vocabularies(weights: Mapping[str, Tensor], source: Tokenizer, target: Tokenizer) -> list[int]:
-    """The vocabulary size of each side: that of its tokenizer, sometimes a bit more in imported models."""
+    """The vocabulary size of each side: that of its tokenizer; in imported models sometimes slightly more."""
     names = [f"{side}.inputs.embedding.weight" for side in ("encoder", "decoder")]
     first = weights.get(names[0])
     rows = [first, weights.get(names[1], first)]

@@ -1,4 +1,4 @@
-"""`explain` for translators: one text through all taps, and the tree of its beam search."""
+"""`explain` for translators: one text recorded at all taps, and the tree of its beam search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TREE_BEAM = 5  # instead of 1: a greedy search has no branches
 
 
 def explain(translator: Translator, text: str, *, beam: int | None, top: int) -> Explanation:
-    """A text and its translation in one pass."""
+    """Records one pass over a text and its translation."""
     check_arguments(GenerationSettings, {"top": top})
     row = row_of(translator, text)
     best = translator.search_ids([row], beam=beam)[0][0]
@@ -52,7 +52,7 @@ def row_of(translator: Translator, text: str) -> list[int]:
 
 
 def beam_tree(translator: Translator, text: str, *, beam: int | None) -> BeamTree:
-    """Every beginning that the search for this text's translation followed. A beam of 1 becomes `TREE_BEAM`."""
+    """Every hypothesis that the search for this text's translation followed. A beam of 1 becomes `TREE_BEAM`."""
     asked = Request(translator.recipe.decode, beam=beam)
     request = asked if asked.width > 1 else replace(asked, beam=TREE_BEAM)
     tree, target = Tree(), translator.target

@@ -1,8 +1,8 @@
-"""Placeholders by masks, for models trained with `data.masks`: the model itself says where each of them belongs.
+"""Placeholders by masks, for models trained with `data.masks`: the model itself places each of them.
 
-Each placeholder, or several in a row, becomes one mask of the source. Where every mask is in the translation exactly
-once, the placeholders are put there. All else is left to the word alignment (`restoring.py`): pairs of tags,
-placeholders that are part of a word, more of them than there are masks, and translations that lack a mask.
+Each placeholder, or several in a row, becomes one mask in the source. If every mask occurs in the translation exactly
+once, the placeholders are put there. Everything else is left to the word alignment (`restoring.py`): pairs of tags,
+placeholders that are part of a word, more placeholders than masks, and translations that lack a mask.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MASK = re.compile(f"([{''.join(MASKS)}])")
 def placed_by_masks(
     translator: Translator, parts: Sequence[Masked], numbers: Sequence[int], request: Request, *, guard: bool
 ) -> dict[int, list[Translation]]:
-    """By its place: the translations of each part whose masks all came out once. The others are still to be found."""
+    """Part number -> translations, for parts whose masks each occur once. The others are still to be translated."""
     if translator.mask_codecs is None or request.constraints.glossary is not None:
         return {}
     groups = {i: own for i, part in enumerate(parts) if (own := mask_groups(part))}
@@ -49,7 +49,7 @@ def placed_by_masks(
 
 
 def mask_groups(part: Masked) -> Groups:
-    """The placeholders of each mask; none where masks cannot do it."""
+    """The placeholders of each mask; empty if masks cannot be used."""
     if not part.marks or not part.plain.strip() or has_masks(part.plain):
         return ()
     groups: list[list[Mark]] = [[]]
@@ -58,17 +58,17 @@ def mask_groups(part: Masked) -> Groups:
         if mark.between is None:
             groups.append([])
     groups = [own for own in groups if own]
-    fits = len(groups) <= len(MASKS) and not any(map(_has_a_place, part.marks))
+    fits = len(groups) <= len(MASKS) and not any(map(_needs_its_place, part.marks))
     return groups if fits and not any(WORD in (own[0].before, own[-1].after) for own in groups) else ()
 
 
-def _has_a_place(mark: Mark) -> bool:
-    """Tags of pairs, also those whose other tag is in another part, and blocks: the tree of tags must stay."""
+def _needs_its_place(mark: Mark) -> bool:
+    """Whether it is a paired tag (its partner may be in another part) or a block: the tree of tags must not change."""
     return bool(mark.side or is_block(mark.text) or _HALF_A_PAIR.fullmatch(mark.text))
 
 
 def masked_text(plain: str, groups: Groups) -> str:
-    """The text with a mask for each group, as in training: a space before it, and after it before a word."""
+    """The text with a mask for each group, as in training: with a space before it, and one after it before a word."""
     text, begin = "", 0
     for own, mask in zip(groups, MASKS, strict=False):
         at = own[0].at
@@ -84,7 +84,7 @@ def _continued(text: str, more: str) -> str:
 
 
 def with_placeholders_at(groups: Groups, one: Translation) -> Translation | None:
-    """A translation with its placeholders where its masks are; None where it is not sound, or a mask not there once."""
+    """A translation with placeholders instead of masks; None if it is wrong or a mask does not occur exactly once."""
     if still_wrong(one):
         return None
     text = filled_masks(one.text, groups)
@@ -93,9 +93,9 @@ def with_placeholders_at(groups: Groups, one: Translation) -> Translation | None
 
 
 def filled_masks(text: str, groups: Groups) -> str | None:
-    """The text with placeholders for masks, spaced as in the source; None unless each mask is there exactly once.
+    """The text with placeholders instead of masks, spaced as in the source; None unless each mask occurs exactly once.
 
-    Placeholders that are filled in by their order must also keep it.
+    Positional placeholders must also keep their order.
     """
     first, *rest = _MASK.split(text)
     masks, between = rest[::2], rest[1::2]
@@ -117,7 +117,7 @@ def filled_masks(text: str, groups: Groups) -> str | None:
 
 
 def _space_before(mark: Mark, letter: str, beside: Mark | None) -> str:
-    """A mask always has a space before it; the source and the letter before it decide whether to keep the space."""
+    """The space before a placeholder. A mask always has one; the source and the previous character decide about it."""
     if beside is not None:
         return " " if SPACE in (beside.after, mark.before) else ""
     return junction(letter, mark.before, "" if UNSPACED_LETTER.match(letter) else " ")

@@ -1,9 +1,10 @@
-"""Training pairs with matched masks (`data.masks`): so a model learns to place what it must keep, such as placeholders.
+"""Training pairs with matching masks (`data.masks`), so that a model learns to place text it must keep, such as
+placeholders.
 
-In some pairs one to three spots get the same mask on both sides, numbered in the order of the source. A spot is a pair
-of words that are translations of each other, a name or number that is the same on both sides, or a placeholder of both.
-The mask takes the place of the words, or comes right before or after both. All is a function of the sentences, the seed
-and the pair's number.
+In some pairs, one to three spots get the same mask on both sides, numbered in the order of the source. A spot is a pair
+of words that translate each other, a name or number that is the same on both sides, or a placeholder of both sides. The
+mask replaces the words, or comes right before or after them. All of this is a function of the sentences, the seed and
+the pair's number.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from glassformer.tasks.translation.masking import kept_placeholders
 from glassformer.tasks.translation.word_boundaries import Word, is_sign, tokens_of
 from glassformer.text.masks import MASKS, has_masks
 
-MASK_FORMAT = 1  # to be raised when the same pairs get other masks: caches of tokens then do not fit
+MASK_FORMAT = 1  # raise it when the same pairs would get other masks: old token caches are then not used
 COUNTED = 20_000  # pairs that the dictionary is made from
-LONGEST = 40  # words of a side of these: their product is what is counted
-LEAST_TOGETHER = 3  # pairs that have both words
+LONGEST = 40  # the most words on a side of such a pair: the cost grows with the product of both sides
+LEAST_TOGETHER = 3  # the fewest pairs in which both words occur
 LEAST_DICE = 0.3
-REPLACED = 0.5  # of the spots; the others keep their words and get a mask beside them
+REPLACED = 0.5  # share of the spots whose words are replaced; the others keep their words and get a mask next to them
 UNKNOWN = "\ufffd"
 
 Pair = tuple[str, str]
-Dictionary = Mapping[str, str]  # a source word, and the target word that is its translation
+Dictionary = Mapping[str, str]  # source word -> target word
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,15 @@ class Spot:
 
 
 def with_masks(train: Callable[[], Iterator[Pair]], *, share: float, seed: int) -> Iterator[Pair]:
-    """The pairs, about `share` of them with masks. Reserved characters that are in a text already are replaced."""
+    """The pairs, about `share` of them with masks. Reserved characters that already occur in a text are replaced."""
     dictionary = word_pairs(islice(train(), COUNTED))
     for number, pair in enumerate(train()):
         source, target = (_without_reserved(side) for side in pair)
-        lot = _lot(seed, number)
-        yield masked_pair(source, target, dictionary, lot) if lot.random() < share else (source, target)
+        generator = _generator(seed, number)
+        yield masked_pair(source, target, dictionary, generator) if generator.random() < share else (source, target)
 
 
-def _lot(seed: int, number: int) -> random.Random:
+def _generator(seed: int, number: int) -> random.Random:
     return random.Random(hashlib.blake2b(f"{seed} {number}".encode(), digest_size=8).digest())
 
 
@@ -89,7 +90,7 @@ def word_pairs(pairs: Iterable[Pair]) -> Dictionary:
 
 
 def _only_best(links: Iterable[tuple[int, int, float]]) -> dict[int, int]:
-    """The partner with the highest value of each; none where two are equally good."""
+    """The partner with the highest value for each; none if two are equally good."""
     found: dict[int, tuple[float, int]] = {}
     for one, other, value in links:
         before, _ = found.get(one, (-1.0, -1))
@@ -107,17 +108,17 @@ def _words(text: str) -> list[Word]:
 # One pair
 
 
-def masked_pair(source: str, target: str, dictionary: Dictionary, lot: random.Random) -> Pair:
-    """The pair with one to three masks; as it is where it has no spot for them."""
+def masked_pair(source: str, target: str, dictionary: Dictionary, generator: random.Random) -> Pair:
+    """The pair with one to three masks; unchanged if it has no spot for them."""
     free = spots(source, target, dictionary)
-    wanted = 1 + int(lot.random() * len(MASKS))
+    wanted = 1 + int(generator.random() * len(MASKS))
     taken: list[Spot] = []
     while free and len(taken) < wanted:
-        taken.append(free.pop(int(lot.random() * len(free))))
+        taken.append(free.pop(int(generator.random() * len(free))))
     taken.sort(key=lambda spot: spot.source.start)
     edits: tuple[list[tuple[int, int, str]], ...] = ([], [])
     for spot, mask in zip(taken, MASKS, strict=False):
-        replaced, before = lot.random() < REPLACED, lot.random() < 0.5
+        replaced, before = generator.random() < REPLACED, generator.random() < 0.5
         for own, word in zip(edits, (spot.source, spot.target), strict=True):
             if replaced:
                 own.append((word.start, word.end, mask))
@@ -135,7 +136,7 @@ def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
 
 
 def spots(source: str, target: str, dictionary: Dictionary) -> list[Spot]:
-    """Where masks may come: words and placeholders that are there once on both sides, in the order of the source."""
+    """Where masks may go: words and placeholders that occur once on both sides, in the order of the source."""
     kept = [_placeholders(side) for side in (source, target)]
     words = [
         [word for word in _words(side) if not any(word.start < one.end and one.start < word.end for one in own)]
@@ -153,7 +154,7 @@ def _placeholders(text: str) -> list[Word]:
 
 
 def _translation(word: str, dictionary: Dictionary) -> str | None:
-    """What the other side has for a word: the dictionary's, or the same if it is a number or a name."""
+    """The word expected on the other side: from the dictionary, or the same word if it is a number or a name."""
     same = any(letter.isdigit() or letter.isupper() for letter in word)
     return dictionary.get(word.casefold()) or (word.casefold() if same else None)
 
@@ -161,7 +162,7 @@ def _translation(word: str, dictionary: Dictionary) -> str | None:
 def _partners(
     source: Sequence[Word], target: Sequence[Word], form: Callable[[str], str], wanted: Callable[[str], str | None]
 ) -> list[Spot]:
-    """Each source word that is there once with the target word that it wants, if that is there once, too."""
+    """Each source word that occurs once, with its expected target word if that also occurs once."""
     counts = [Counter(form(word.text) for word in side) for side in (source, target)]
     places = {form(word.text): word for word in target}
     found = []

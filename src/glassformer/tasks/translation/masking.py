@@ -1,7 +1,7 @@
-"""Placeholders and tags are taken out of a text before it is translated, and put back into the translation after.
+"""Removes placeholders and tags from a text before translation, and puts them back into the translation.
 
-So the rest of a sentence is translated as it would be without them. `masked` remembers where each one was: beside which
-words, and with which spaces. `restored` puts each back at the place that the word alignment gives.
+The rest of a sentence is therefore translated as it would be without them. `masked` records where each one was: next to
+which words, and with which spaces. `restored` puts each back at the place given by the word alignment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from glassformer.tasks.translation.word_boundaries import UNSPACED_LETTER
 from glassformer.text.placeholders import Placeholder, placeholders_in
 
-# What is right beside a placeholder. A word: it sticks to it. A sign: it sticks to signs only.
+# What is right next to a placeholder in the source. The placeholder stays attached to a word; to punctuation only if
+# the translation also has punctuation there.
 EDGE, SPACE, WORD, SIGN, MARK = "edge", "space", "word", "sign", "mark"
 _INLINE = "a abbr b big code em font i kbd mark s small span strike strong sub sup tt u"
 INLINE = frozenset(_INLINE.split())
@@ -31,22 +32,22 @@ CLOSING_SIGNS = frozenset(".,;:!?)]}%»”…、。，！？")
 
 @dataclass(frozen=True)
 class Mark:
-    """A placeholder that was taken out, or a pair of tags with nothing to translate between them."""
+    """A placeholder that was removed, or a pair of tags with nothing to translate between them."""
 
     text: str
     number: int  # in the order of the source
     at: int  # where it was in the plain text
     before: str
     after: str
-    side: str = ""  # of a pair of tags: "open" or "close"
+    side: str = ""  # for a tag of a pair: "open" or "close"
     partner: int = -1  # the number of the other tag of its pair
     positional: bool = False
-    between: str | None = None  # the white space up to the next one, where nothing else is between
+    between: str | None = None  # the white space up to the next one, if there is nothing else between them
 
 
 @dataclass(frozen=True)
 class Masked:
-    """A text without its placeholders, and what they were."""
+    """A text without its placeholders, and the placeholders."""
 
     plain: str
     marks: tuple[Mark, ...] = ()
@@ -62,12 +63,12 @@ class _Span:
 
 
 def kept_placeholders(text: str) -> list[Placeholder]:
-    """Those that a translation must keep as they are."""
+    """The placeholders that a translation must keep unchanged."""
     return [one for one in placeholders_in(text) if one.certain or one.kind == "tag"]
 
 
 def masked(text: str) -> Masked:
-    """The text without placeholders; one space at the most where one was."""
+    """The text without placeholders, with at most one space in place of each."""
     spans = _with_signs_around(text, _without_empty_pairs(text, _paired(kept_placeholders(text))))
     plain: list[str] = []  # characters
     marks: list[Mark] = []
@@ -83,7 +84,7 @@ def masked(text: str) -> Masked:
 
 
 def _runs(text: str, spans: Sequence[_Span]) -> list[list[int]]:
-    """The numbers of placeholders with nothing but white space between them, together."""
+    """Groups of placeholders, by number, with only white space between them."""
     runs: list[list[int]] = []
     for number, span in enumerate(spans):
         if number and not text[spans[number - 1].end : span.start].strip():
@@ -94,7 +95,7 @@ def _runs(text: str, spans: Sequence[_Span]) -> list[list[int]]:
 
 
 def _close_gap(plain: list[str], text: str, run: Sequence[_Span]) -> None:
-    """What is left between the words before and after some placeholders in a row: one space, or none."""
+    """Leaves one space or none between the words before and after a group of placeholders."""
     following, spaced = text[run[-1].end : run[-1].end + 1], bool(plain) and plain[-1].isspace()
     if not following or following.isspace() or following in CLOSING_SIGNS:
         while plain and plain[-1].isspace():
@@ -108,12 +109,12 @@ def _close_gap(plain: list[str], text: str, run: Sequence[_Span]) -> None:
 
 
 def is_block(tag: str) -> bool:
-    """Whether it is a tag of a paragraph, a heading, an item or the like: these never change places."""
+    """Whether it is the tag of a block, such as a paragraph, heading or list item: blocks never change places."""
     return bool(_BLOCK.match(tag))
 
 
 def _paired(found: Sequence[Placeholder]) -> list[_Span]:
-    """Each closing tag with the last open one of its name."""
+    """Pairs each closing tag with the last open tag of the same name."""
     spans = [_Span(one.start, one.end, one, positional=one.positional) for one in found]
     opened: dict[str, list[int]] = {}
     for number, span in enumerate(spans):
@@ -126,7 +127,7 @@ def _paired(found: Sequence[Placeholder]) -> list[_Span]:
 
 
 def _without_empty_pairs(text: str, spans: Sequence[_Span]) -> list[_Span]:
-    """A pair that holds no words, such as <b>{name}</b>, becomes one placeholder with all that is in it."""
+    """A pair that contains no words, such as <b>{name}</b>, becomes one placeholder with everything in it."""
     merged: list[_Span] = []
     places: dict[int, int] = {}  # old number -> new number
     words = [0]  # how many characters to translate come before each span
@@ -151,14 +152,14 @@ def _without_empty_pairs(text: str, spans: Sequence[_Span]) -> list[_Span]:
 
 
 def _with_signs_around(text: str, spans: Sequence[_Span]) -> list[_Span]:
-    """Brackets and quotes right around a single placeholder belong to it: ({x}), "%s"."""
+    """Brackets and quotes directly around a single placeholder belong to it: ({x}), "%s"."""
     found = []
     for span in spans:
         start, end = span.start, span.end
         while span.found.kind != "tag" and start > 0 and text[start - 1] + text[end : end + 1] in ENCLOSING:
             beside = text[max(0, start - 2) : start - 1] + text[end + 1 : end + 2]
             if text[start - 1] == text[end] and any(is_word(letter) or letter == text[end] for letter in beside):
-                break  # they enclose what is beside it
+                break  # they enclose more than the placeholder
             start, end = start - 1, end + 1
         whole = replace(span.found, start=start, end=end, text=text[start:end])
         found.append(replace(span, start=start, end=end, found=whole))
@@ -166,7 +167,7 @@ def _with_signs_around(text: str, spans: Sequence[_Span]) -> list[_Span]:
 
 
 def _mark(text: str, spans: Sequence[_Span], number: int, at: int, *, last: bool) -> Mark:
-    """`last`: of the placeholders that follow one another."""
+    """`last`: it is the last of a group of placeholders."""
     span = spans[number]
     side = "" if span.partner < 0 else ("open" if span.partner > number else "close")
     between = None if last else text[span.end : spans[number + 1].start]
@@ -174,7 +175,7 @@ def _mark(text: str, spans: Sequence[_Span], number: int, at: int, *, last: bool
         MARK if number and spans[number - 1].end == span.start else _beside(text[max(0, span.start - 1) : span.start])
     )
     after = MARK if between == "" else _beside(text[span.end : span.end + 1])
-    if before == MARK or (before, side) == (SIGN, "close"):  # a tag stays right beside what it encloses
+    if before == MARK or (before, side) == (SIGN, "close"):  # a tag stays right next to what it encloses
         before = WORD if side == "close" else SPACE
     if after == MARK or (after, side) == (SIGN, "open"):
         after = WORD if side == "open" else SPACE
@@ -191,12 +192,12 @@ def is_word(letter: str) -> bool:
     return not letter.isspace() and unicodedata.category(letter)[0] not in "PS"
 
 
-# Whether all came back
+# Whether all are back
 
 
 def kept(source: str, text: str) -> bool:
-    """Whether a text has the placeholders of its source as often, those filled in by order in their order, and each of
-    its tags inside the same ones, if the source is well nested."""
+    """Whether a text has the placeholders of its source equally often, positional ones in the same order, and each tag
+    inside the same tags (if the source is well nested)."""
     wanted, found = kept_placeholders(source), kept_placeholders(text)
     if sorted(one.text for one in wanted) != sorted(one.text for one in found):
         return False
@@ -207,7 +208,7 @@ def kept(source: str, text: str) -> bool:
 
 
 def nesting(found: Sequence[Placeholder]) -> Counter[int]:
-    """How often which tag is inside which others (a hash of the tags from the outermost to it); well nested ones."""
+    """How often each tag occurs inside which others, as a hash of the path of tags; for well-nested text."""
     names = {one.name for one in found if one.closes}
     path, counts = [0], Counter[int]()
     for one in found:
@@ -220,7 +221,7 @@ def nesting(found: Sequence[Placeholder]) -> Counter[int]:
 
 
 def well_nested(found: Sequence[Placeholder]) -> bool:
-    """Whether every tag that closes closes the last open one of those that are closed at all."""
+    """Whether every closing tag closes the last open tag, ignoring tags that are never closed."""
     names = {one.name for one in found if one.closes}
     opened: list[str] = []
     for one in found:
@@ -235,7 +236,7 @@ def well_nested(found: Sequence[Placeholder]) -> bool:
 
 
 def filled(gap: str, marks: Sequence[Mark], before: str, after: str) -> str:
-    """The white space `gap` between two letters with some placeholders in it, spaced as they were in the source."""
+    """The white space `gap` between two characters, with placeholders in it, spaced as in the source."""
     spaces = [junction(before, marks[0].before, gap)]
     for one, other in itertools.pairwise(marks):
         if one.between is not None and other.number == one.number + 1:
@@ -251,7 +252,7 @@ def filled(gap: str, marks: Sequence[Mark], before: str, after: str) -> str:
 
 
 def junction(letter: str, beside: str, gap: str) -> str:
-    """The space between a letter of the translation and a placeholder that had this beside it in the source."""
+    """The space between a character of the translation and a placeholder; `beside` was next to it in the source."""
     if not letter or beside == WORD:
         return ""
     if not gap:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from glassformer import __version__
 from glassformer.data.checks.cleaning import refuse_surplus
-from glassformer.data.checks.doctor import take_down_slips
+from glassformer.data.checks.doctor import record_slips
 from glassformer.data.checks.findings import ICONV, Findings
 from glassformer.data.checks.held import Held as HeldHashes
 from glassformer.data.checks.screen import Verdict, screen
@@ -28,9 +28,9 @@ from glassformer.errors import DataError, SettingsError
 from glassformer.printable import printable, shortened
 from glassformer.training.task import Listener, Material
 
-CHECKED = 200_000  # pairs that the checks before a training look at; doctor looks at all
-FILES = "files"  # the fingerprint of the raw files, beside those of the sentences
-SURE = 200  # lines out of step: in a few, repeated sentences may look so
+CHECKED = 200_000  # pairs that are checked before training; doctor checks all
+FILES = "files"  # key of the fingerprint of the raw files, next to those of the sentences
+SURE = 200  # lines out of step; fewer may only be repeated sentences
 
 Pair = tuple[str, str]
 
@@ -60,7 +60,7 @@ class Held:
 
 
 def read_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
-    """The sentences to learn from and those to validate with."""
+    """The training and validation sentences."""
     if data.corpus == "phrasebook":
         return phrasebook_material(data.corpus_size, listener)
     if data.corpus is not None:
@@ -69,12 +69,12 @@ def read_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
 
 
 def target_language(data: DataSettings) -> str | None:
-    """The code of the language to translate into, as far as settings or file names tell."""
+    """The code of the target language, if settings or file names give it."""
     return _language(data, 1)
 
 
 def source_language(data: DataSettings) -> str | None:
-    """The code of the language to translate from, likewise."""
+    """The code of the source language, if settings or file names give it."""
     return _language(data, 0)
 
 
@@ -90,7 +90,7 @@ def _language(data: DataSettings, side: int) -> str | None:
 
 
 def language_pair(data: DataSettings) -> tuple[str, str] | None:
-    """The codes of both languages, source first, if settings or file names say them."""
+    """The codes of both languages, source first, if settings or file names give them."""
     if data.languages:
         return data.languages[0], data.languages[1]
     if data.corpus:
@@ -144,7 +144,7 @@ def pairs_fingerprint(pairs: Iterable[Pair]) -> str:
 
 
 def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
-    """Files in a stream: read once to check them and to choose, and again whenever their sentences are wanted."""
+    """Training files as a stream: read once to check and split them, and again whenever the sentences are needed."""
     inputs = training_inputs(data)
     seen = stamps(inputs)
     read = partial(read_pairs, inputs, columns=data.columns, languages=data.languages)
@@ -158,16 +158,16 @@ def file_material(data: DataSettings, *, seed: int, listener: Listener) -> Mater
     learned = int((parts == TRAIN).sum())
     refuse_unusable(findings, inputs)
     refuse_too_few(findings, learned, inputs)
-    take_down_slips(watch, findings)
+    record_slips(watch, findings)
     refuse_slips(findings, listener)
-    tell(findings, inputs, listener)
+    report_findings(findings, inputs, listener)
     source, target = next(chosen(read(), parts, TRAIN))
     listener.on_stage(
         f"The first pair: {shortened(printable(source), width=60)} → {shortened(printable(target), width=60)}"
     )
     if held is None:
         held = Held.of((source, (target,)) for source, target in chosen(read(), parts, HELD))
-        listener.on_stage(f"{len(held.sources):,} pairs are held out for validation, {learned:,} learned from")
+        listener.on_stage(f"{len(held.sources):,} pairs are held out for validation, {learned:,} are for training")
     files, valid = fingerprint(inputs), pairs_fingerprint(held.pairs())
     marks = {"train": decision_digest(files, data, parts), "valid": valid, FILES: files}
 
@@ -202,7 +202,7 @@ def changed_files(data: DataSettings, begun: Mapping[str, str]) -> list[str]:
     if data.corpus is None and FILES in begun:
         with suppress(DataError):
             if fingerprint(training_inputs(data)) != begun[FILES]:
-                return ["the files to learn from have changed"]
+                return ["the training files have changed"]
     return []
 
 
@@ -212,17 +212,17 @@ def training_inputs(data: DataSettings) -> list[Input]:
     both = gather(data.pairs) if data.pairs else []
     for one in (*sides, *both):
         if Path("-") in one.paths:
-            raise DataError("Training reads its sentences more than once, so they cannot come from stdin. Save them.")
+            raise DataError("Training reads its data more than once, so it cannot come from stdin. Save it to a file.")
     if not sides and not both:
         raise SettingsError(
-            "No sentences to learn from. Give --source FILE and --target FILE, or --pairs FILE.tsv (also .csv, .jsonl, "
+            "No training data. Give --source FILE and --target FILE, or --pairs FILE.tsv (also .csv, .jsonl, "
             ".po, .tmx), or --corpus phrasebook."
         )
     return [*sides, *both]
 
 
 def held_files(data: DataSettings, listener: Listener, part: str = "validation") -> tuple[Held | None, HeldHashes]:
-    """The sentences to validate with, if files were given, and their hashes, to find them among the training data."""
+    """The validation sentences, if files were given, and their hashes, to find them in the training data."""
     remembered = HeldHashes()
     if not data.valid or data.valid_share is not None:
         return None, remembered
@@ -273,10 +273,10 @@ def refuse_slips(findings: Findings, listener: Listener) -> None:
         lines = found.slip.until_source_line - found.slip.source_line
         if found.slip.is_placed and lines >= SURE:
             raise DataError(
-                f"{found.source_file} and {found.target_file} go out of step: {found}. "
+                f"{found.source_file} and {found.target_file} are out of step: {found}. "
                 "`glassformer doctor` shows more; `glassformer clean --realign` pairs the lines again."
             )
-        listener.on_stage(f"CAREFUL, the two files seem to go out of step: {found}. `glassformer doctor` shows more")
+        listener.on_stage(f"Warning: the two files seem to be out of step: {found}. `glassformer doctor` shows more")
 
 
 def refuse_too_few(findings: Findings, learned: int, inputs: Sequence[Input]) -> None:
@@ -290,14 +290,14 @@ def refuse_too_few(findings: Findings, learned: int, inputs: Sequence[Input]) ->
 
 
 def left_out(findings: Findings) -> str:
-    """How many units were not used and why, with the first place of each reason."""
+    """How many units were not used and why, with the first location for each reason."""
     first = {reason: problem.place for reason, problem in findings.first_dropped.items()}
     reasons = [f"{count:,} {reason} (first: {first[reason]})" for reason, count in findings.dropped.items()]
     return f"{findings.units - findings.used:,} of {findings.units:,} left out: {'; '.join(reasons)}"
 
 
-def tell(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
-    """Reports the doctor's findings in short: what is not used, and what is worth a look."""
+def report_findings(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
+    """Reports the doctor's findings briefly: what is not used, and what is worth checking."""
     if findings.dropped:
         listener.on_stage(f"Units read: {left_out(findings)}")
     for part in findings.held:
@@ -311,4 +311,4 @@ def tell(findings: Findings, inputs: Sequence[Input], listener: Listener) -> Non
     if odd:
         found = ", ".join(f"{finding.count:,} {finding.kind}" for finding in odd)
         names = " ".join(str(path) for one in inputs for path in one.paths)
-        listener.on_stage(f"Used, but worth a look: {found}. See: glassformer doctor {names}")
+        listener.on_stage(f"Used, but worth checking: {found}. See: glassformer doctor {names}")

@@ -1,7 +1,7 @@
-"""A text as the parts that are translated one by one, and their translations as one again.
+"""Splits a text into parts that are translated one by one, and joins their translations.
 
-Placeholders are taken out (`masking.py`), texts are cut where a paragraph or another block begins or ends, and those
-that are too long are split into sentences (`text/sentences.py`). What was between the parts comes back between their
+Placeholders are removed (`masking.py`), texts are split where a paragraph or another block begins or ends, and texts
+that are too long are split into sentences (`text/sentences.py`). What was between the parts is put back between their
 translations.
 """
 
@@ -17,7 +17,7 @@ from glassformer.tasks.translation.masking import SIGN, WORD, Mark, Masked, is_b
 
 @dataclass(frozen=True)
 class Parts:
-    """One text: its parts, and the white space after each of them but the last."""
+    """One text: its parts, and the white space after each part except the last."""
 
     text: str
     parts: tuple[Masked, ...]
@@ -25,7 +25,7 @@ class Parts:
 
 
 def parts_of(text: str, spans: Sequence[tuple[int, int]] | None, whole: Masked) -> Parts:
-    """`spans` are where the parts of `whole.plain` are; None: it is one."""
+    """`spans` are the parts of `whole.plain`; None: it is a single part."""
     if not spans or len(spans) < 2:
         return Parts(text, (whole,))
     plain = whole.plain
@@ -43,7 +43,7 @@ def parts_of(text: str, spans: Sequence[tuple[int, int]] | None, whole: Masked) 
 
 
 def blocks_of(whole: Masked) -> list[tuple[int, int]]:
-    """Where the text between the tags of blocks is, without white space around it."""
+    """The spans of text between block tags, without surrounding white space."""
     cuts = sorted({0, len(whole.plain), *(mark.at for mark in whole.marks if is_block(mark.text))})
     spans = []
     for start, end in itertools.pairwise(cuts):
@@ -54,14 +54,14 @@ def blocks_of(whole: Masked) -> list[tuple[int, int]]:
 
 
 def _between(plain: str, one: tuple[int, int], other: tuple[int, int], marks: Sequence[Mark]) -> str:
-    """What is between two parts; `marks` are those of the first."""
+    """The text between two parts; `marks` are those of the first part."""
     if marks and marks[-1].at >= one[1] and marks[-1].between is not None:
         return marks[-1].between
     return plain[one[1] : other[0]]
 
 
 def _owner(mark: Mark, spans: Sequence[tuple[int, int]]) -> int:
-    """The part that a placeholder belongs to: between two, to the one that it is attached to."""
+    """The part that a placeholder belongs to; between two parts, the one that it is attached to."""
     ends = [end for _, end in spans]
     if mark.side == "close":
         return max(0, bisect_left([start for start, _ in spans], mark.at) - 1)
@@ -72,7 +72,7 @@ def _owner(mark: Mark, spans: Sequence[tuple[int, int]]) -> int:
 
 
 def _renumbered(marks: Sequence[Mark], start: int) -> tuple[Mark, ...]:
-    """Counted within their part. The tags of a pair that spans several parts become single tags."""
+    """Numbers the marks within their part. The tags of a pair that spans several parts become single tags."""
     numbers = {mark.number: place for place, mark in enumerate(marks)}
     renumbered = []
     for place, mark in enumerate(marks):

@@ -56,5 +56,5 @@ def read_recipe(run: RunFolder) -> TranslationRecipe:
     """The resolved settings of a run that translates."""
     tree = read_settings(run.path)
     if "marks" in tree:
-        raise RunError(f"{run.path} is an imported model: it has no recipe of training.")
+        raise RunError(f"{run.path} is an imported model: it has no training recipe.")
     return validate(TranslationRecipe, tree, origin=str(run.path / CONFIG))

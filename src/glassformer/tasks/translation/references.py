@@ -14,14 +14,14 @@ Given = str | Iterable[str | Iterable[str]]
 
 
 def with_references(texts: str | Iterable[str], references: Given) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Texts and the references of each, as lists. One text may have its references alone, without a list around."""
+    """Texts and the references of each, as lists. For a single text, its references need no list around them."""
     found = texts_of(texts)
     if isinstance(texts, str):
         return found, [references_of(references, 0)]
     if isinstance(references, str):
         raise DataError(f"Got a list of texts and one reference, {described(references)}. {EXPECTED}")
     if not is_list(references):
-        raise DataError(f"As references of a list of texts got {described(references)}. {EXPECTED}")
+        raise DataError(f"Got {described(references)} as the references of a list of texts. {EXPECTED}")
     given = list(references)
     if not found or len(found) != len(given):
         raise DataError(
@@ -31,17 +31,17 @@ def with_references(texts: str | Iterable[str], references: Given) -> tuple[list
 
 
 def references_of(given: object, number: int) -> tuple[str, ...]:
-    """The references of one text, whose number errors name."""
+    """The references of one text; `number` is for error messages."""
     if isinstance(given, str):
         return (given,)
     if not is_list(given):
-        raise DataError(f"As references text {number} has {described(given)}. {EXPECTED}")
+        raise DataError(f"Text {number} has {described(given)} as its references. {EXPECTED}")
     found = tuple(given)
     for one in found:
         if not isinstance(one, str):
-            raise DataError(f"Among its references text {number} has {described(one)}. {EXPECTED}")
+            raise DataError(f"Text {number} has {described(one)} among its references. {EXPECTED}")
     if not found:
-        raise DataError(f"References: text {number} has none. {EXPECTED}")
+        raise DataError(f"Text {number} has no references. {EXPECTED}")
     return found
 
 

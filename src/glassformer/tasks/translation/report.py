@@ -1,4 +1,4 @@
-"""What the report of a translator has beside the parts of every report: one sentence opened up, and more."""
+"""The parts that only the report of a translator has: one sentence in detail, samples, alignments, the data."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SAMPLES, POSITIONS = 24, 64
 
 
 def report_parts(translator: Translator, found: Evaluation, prepared: Prepared) -> ReportParts:
-    """A short held-out sentence opened up, samples, positions, the best head for alignments, and the data.
+    """A short held-out sentence in detail, samples, positions, the best head for alignments, and the data.
 
-    If there is a sentence whose alignment is known, it is the one that is opened up.
+    If there is a sentence with a gold alignment, that sentence is shown in detail.
     """
     gold, findings = prepared.material.facts.get("gold"), prepared.material.facts.get("findings")
     sources = [source for source, _ in found.examples]
@@ -46,26 +46,26 @@ def report_parts(translator: Translator, found: Evaluation, prepared: Prepared) 
 
 
 def learnt_from(findings: Findings, pairs: TokenCache | Mixture, settings: DataSettings) -> ShownData:
-    """The sentences of the run, and what became of them."""
+    """The sentences of the run, and how they were used."""
     return shown_data(
         findings, Learning(len(pairs), pairs.left_out, most=settings.max_tokens, filters=settings.filters)
     )
 
 
 def shown_by_default(sources: Sequence[str]) -> str:
-    """The first sentence of a length that a page shows well, or the shortest."""
+    """The first sentence with a length that fits on a page, or the shortest sentence."""
     fitting = (text for text in sources if 4 <= len(text.split()) <= 9)
     return next(fitting, min(sources, key=len))
 
 
 def shown_phrase(phrases: Sequence[Phrase]) -> Phrase:
-    """The phrase of the sentence that would be shown anyway."""
+    """The phrase whose sentence is shown by default."""
     source = shown_by_default([phrase.source for phrase in phrases])
     return next(phrase for phrase in phrases if phrase.source == source)
 
 
 def samples(found: Evaluation) -> list[Sample]:
-    """Held-out sentences as they were translated: all the wrong ones first would mislead, so simply the first."""
+    """The first held-out sentences with their translations; choosing the wrong ones would be misleading."""
     rows = list(zip(found.examples, found.predictions, strict=True))[:SAMPLES]
     return [
         Sample(source, tuple(references), hypothesis, exact=hypothesis in references)
@@ -92,7 +92,7 @@ def position_table(translator: Translator) -> list[list[float]]:
 def shown_alignment(
     translator: Translator, head: AlignmentHead, explained: Explanation, phrase: Phrase | None
 ) -> ShownAlignment:
-    """The best head; with the true links of the shown sentence, if it was translated as the phrasebook does."""
+    """The best head; with the gold links of the shown sentence, if its translation equals that of the phrasebook."""
     known = phrase is not None and explained.translation == phrase.references[0]
     links = piece_links(translator, phrase) if phrase is not None and known else ()
     return ShownAlignment(head.layer, head.head, valid_aer=head.valid_error, test_aer=head.test_error, links=links)

@@ -1,8 +1,8 @@
-"""Where placeholders belong in a translation: read off a soft word alignment.
+"""Where placeholders belong in a translation: computed from a soft word alignment.
 
-A pair of tags goes around the words that translate what it enclosed, a single placeholder between the translations of
-the words that it was between. The tree stays: what was inside a pair is inside it again, pairs that were beside
-each other still are. Inline tags may change places as their words do; blocks and what is filled in by order may not.
+A pair of tags goes around the translation of the words it enclosed; a single placeholder goes between the translations
+of its neighbours. The tree of tags stays the same: what was inside a pair is inside it again, and pairs that were side
+by side still are. Inline tags may change places with their words; blocks and positional placeholders may not.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from glassformer.tasks.translation.word_boundaries import Word
 
 Links = NDArray[np.floating]  # (T, S): the share of each source word in each target word; rows sum to 1
 SHARE = 0.6  # a target word belongs to an enclosed span if this much of it comes from there
-FIRST = 1.1  # where both neighbours ask for different gaps, the one before a placeholder counts more
-_TIE = 9  # digits: sums that differ by less are the same
+FIRST = 1.1  # if its neighbours suggest different gaps, the word before a placeholder counts more
+_TIE = 9  # digits: sums that are equal when rounded to this many count as equal
 
 
 @dataclass
 class Node:
-    """A pair of tags with what is inside it, or a single placeholder; `close` is None for a single one."""
+    """A pair of tags with its content, or a single placeholder; `close` is None for a single one."""
 
     open_: Mark | None  # None: the whole text
     close: Mark | None
     inside: list[Node] = field(default_factory=list)
-    in_order: bool = False  # stays before those that it was before
+    in_order: bool = False  # must keep its order relative to others
 
     @property
     def number(self) -> int:
@@ -38,11 +38,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Aligned:
-    """What places are chosen by."""
+    """The data that places are computed from."""
 
     marks: Sequence[Mark]
     words: Sequence[Word]  # of the source
-    starts: NDArray[np.int64]  # of these
+    starts: NDArray[np.int64]  # of these words
     links: Links
     split: NDArray[np.floating]
 
@@ -69,19 +69,19 @@ def restored(text: str, words: Sequence[Word], links: Links, source: Masked, sou
 
 
 def together(marks: Sequence[Mark]) -> str:
-    """Where there are no words: all of them in their order."""
+    """All placeholders in order, for a text without words."""
     return "".join(mark.text + ("" if mark.between is None else mark.between) for mark in marks)
 
 
 def _neighbours(mark: Mark, words: Sequence[Word], starts: NDArray[np.int64]) -> tuple[int, int]:
     """The source words before and after a placeholder: -1 and len(words) at the edges, the same word inside one."""
-    before = int(np.searchsorted(starts, mark.at)) - 1  # the last that starts before it
+    before = int(np.searchsorted(starts, mark.at)) - 1  # the last word that starts before it
     after = before if before >= 0 and words[before].end > mark.at else before + 1
     return before, after
 
 
 def tree_of(marks: Sequence[Mark]) -> Node:
-    """Pairs with what is inside them. The tags of a pair that crosses another count as single placeholders."""
+    """The tree of pairs and their contents. Tags of a pair that crosses another pair count as single placeholders."""
     crossing = _crossing(marks)
     path = [Node(None, None)]
     for mark in marks:
@@ -129,9 +129,9 @@ def _places(root: Node, aligned: Aligned) -> Iterator[tuple[int, Mark]]:
 
 
 def _divided(nodes: Sequence[Node], low: int, high: int, aligned: Aligned) -> list[tuple[Node, int, int]]:
-    """The target words from `low` up to `high` for what is in there: spans that do not overlap, one behind the other.
+    """Divides the target words from `low` to `high` among the nodes: consecutive spans that do not overlap.
 
-    Which order comes from the best place of each alone; then the best places in this order are found together.
+    The best place of each node alone decides the order; then the best places in this order are found together.
     """
     if not nodes:
         return []
@@ -147,7 +147,7 @@ def _divided(nodes: Sequence[Node], low: int, high: int, aligned: Aligned) -> li
 
 
 def _gain(node: Node, low: int, high: int, aligned: Aligned) -> NDArray[np.floating]:
-    """(high - low + 1,): of a pair the sums of what each target word adds, of a single one how well each gap suits."""
+    """(high - low + 1,): for a pair, cumulative sums of each target word's gain; for a single one, each gap's score."""
     assert node.open_ is not None
     before, after = _neighbours(node.open_, aligned.words, aligned.starts)
     if node.close is None:
@@ -158,7 +158,7 @@ def _gain(node: Node, low: int, high: int, aligned: Aligned) -> NDArray[np.float
 
 
 def _middle(gain: NDArray[np.floating], *, pair: bool) -> float:
-    """Where it would be by itself."""
+    """Where it would be on its own."""
     if not pair:
         return float(gain.argmax())
     if len(gain) < 2:
@@ -168,9 +168,9 @@ def _middle(gain: NDArray[np.floating], *, pair: bool) -> float:
 
 
 def _in_order(gains: Sequence[NDArray[np.floating]], pairs: Sequence[bool], *, empty: bool) -> list[tuple[int, int]]:
-    """The places with the highest gain together, if each comes behind the one before; `empty`: pairs may hold nothing.
+    """The places with the highest total gain, each after the one before; `empty`: pairs may enclose nothing.
 
-    Step by step: `best[p]` is the most that all so far can gain before word p.
+    Dynamic programming: `best[p]` is the highest gain of all nodes so far before word p.
     """
     size = len(gains[0])
     best: NDArray[np.floating] = np.zeros(size)
@@ -179,7 +179,7 @@ def _in_order(gains: Sequence[NDArray[np.floating]], pairs: Sequence[bool], *, e
         total, firsts = best + gain, np.arange(size)
         if pair:
             begin, firsts = _best_before(best - gain, latest=True)
-            if not empty:  # it begins before the last word that it holds
+            if not empty:  # it begins before the last word that it encloses
                 begin, firsts = np.append(-np.inf, begin[:-1]), np.append(0, firsts[:-1])
             total = begin + gain
         best, ends = _best_before(total, latest=False)
@@ -193,7 +193,7 @@ def _in_order(gains: Sequence[NDArray[np.floating]], pairs: Sequence[bool], *, e
 
 
 def _best_before(values: NDArray[np.floating], *, latest: bool) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
-    """Up to each place the highest value so far, and where it is: the latest of equal ones, or the first."""
+    """The highest value up to each place, and where it is: the latest of equal ones, or the first."""
     values = values.round(_TIE)
     most = np.maximum.accumulate(values)
     new = values >= most if latest else np.append(True, most[1:] > most[:-1])
@@ -201,7 +201,7 @@ def _best_before(values: NDArray[np.floating], *, latest: bool) -> tuple[NDArray
 
 
 def best_interval(values: NDArray[np.floating]) -> tuple[int, int]:
-    """The first and last place of the stretch, not empty, whose sum is highest."""
+    """The first and last index of the non-empty interval with the highest sum."""
     best, found = -np.inf, (0, 0)
     total, begin = 0.0, 0
     for place, value in enumerate(values.tolist()):
@@ -222,7 +222,7 @@ def _splits(links: Links) -> NDArray[np.floating]:
 
 
 def _fit(links: Links, split: NDArray[np.floating], before: int, after: int) -> NDArray[np.floating]:
-    """(T + 1,) how well each gap suits what was between two source words: both neighbours, and the sides as a whole."""
+    """(T + 1,) how well each gap suits a placeholder between two source words: by both neighbours and both sides."""
     size = len(links)
     left, right = np.zeros(size + 1), np.zeros(size + 1)
     if before >= 0:

@@ -23,7 +23,7 @@ def score(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> list[Hypothesis]:
-    """Each translation as if a search had found it: the log-probability of every token and of the end mark."""
+    """The given translations as search results: with the log-probability of every token and of the end mark."""
     if len(sources) != len(translations):
         raise DataError(
             f"Got {len(sources):,} sources and {len(translations):,} translations; give the same number of each."
@@ -44,7 +44,7 @@ def score_ids(
 ) -> list[Hypothesis]:
     """The same for ids. The empty translation has only the log-probability of the end mark.
 
-    Those that are not `finished` were cut: their end mark does not count.
+    Translations that are not `finished` were cut: their end mark does not count.
     """
     translator.model.eval()
     ranked = translator.recipe.decode.ranked

@@ -1,6 +1,6 @@
-"""The encoder of a translator as a model of its own, which reads texts and returns vectors.
+"""The encoder of a translator as a separate model that turns texts into vectors.
 
-`glassformer embed` and `context` use it: the vectors are those that the decoder reads by cross-attention.
+`glassformer embed` and `context` use it. The vectors are those that the decoder reads by cross-attention.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How words are spelled in tokens: inside a sentence, at its beginning, and which tokens would change a word."""
+"""How words are spelled in tokens: inside a sentence and at its beginning; and which tokens would change a word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from glassformer.text import Tokenizer
 
 
 class Speller:
-    """Spells what a translation must say, for one tokenizer."""
+    """Spells the words that a translation must contain, for one tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, *, eos: int) -> None:
         self.tokenizer = tokenizer
@@ -28,11 +28,11 @@ class Speller:
         return Vocabulary(
             eos=self.eos,
             prolonging=np.array([prolongs(surface) for surface in surfaces]),
-            silent=np.array([not surface for surface in surfaces]),
+            empty_tokens=np.array([not surface for surface in surfaces]),
         )
 
     def term(self, options: tuple[str, ...], *, ordered: bool = False) -> Term:
-        """A term in its forms; an error where the vocabulary cannot spell a single one."""
+        """A term in its forms; an error if the vocabulary cannot spell any of them."""
         known = self._terms.get((options, ordered))
         if known is None:
             known = self._terms[options, ordered] = self._spelled(options, ordered=ordered)
@@ -50,7 +50,7 @@ class Speller:
         return Term(inside, opening, ordered=ordered)
 
     def _inside(self, option: str) -> Iterator[Form]:
-        """After a space, and right after a word where that can be: signs, and scripts without spaces."""
+        """Forms after a space, and directly after a word where possible: punctuation, and scripts without spaces."""
         yield from self._checked(option, self._after(f" {option}"))
         if not is_word_letter(option[0]):
             yield from self._checked(option, self._after(option))
@@ -62,7 +62,7 @@ class Speller:
         return both[1:] if both[:1] == [anchor] else []
 
     def _checked(self, option: str, ids: Sequence[int]) -> Iterator[Form]:
-        """Only if these tokens really say it."""
+        """The form, if these tokens really spell it."""
         said = b"".join(self.tokenizer.surfaces[i] for i in ids).decode("utf-8", errors="replace")
         unknown = self.tokenizer.unk_id
         if ids and unknown not in ids and said.strip() == self.tokenizer.normalize(option).strip():
@@ -73,7 +73,7 @@ class Speller:
 
 
 def prolongs(surface: bytes) -> bool:
-    """Letters and parts of letters do, unless their script has no spaces between words anyway."""
+    """Whether text right after a word prolongs it: letters and parts of letters do, unless the script has no spaces."""
     text = surface.decode("utf-8", errors="ignore")
     return continues_word(surface) and (not text or not text[0].isalnum() or is_word_letter(text[0]))
 

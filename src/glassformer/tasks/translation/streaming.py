@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def pieces(translator: Translator, text: str, request: Request) -> Iterator[str]:
-    """Together the pieces are the translation."""
+    """The pieces of the translation, in order."""
     whole = divided(translator, text, request)
     if request.constraints.glossary or any(part.marks for part in whole.parts):
         yield translations_of(translator, [text], request, guard=False)[0][0].text

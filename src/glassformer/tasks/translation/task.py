@@ -41,23 +41,22 @@ from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.task import Listener, Material, ReportParts, Setup, Task, Tokenizers
 
 HELD_TIMES = 10  # times data.max_tokens: validation keeps longer pairs than training
-BEAM_COST = 2.5  # times as long as greedy decoding, about, takes the run's own search at the end
+BEAM_COST = 2.5  # the run's own search takes about this many times as long as greedy decoding
 Question = tuple[str, tuple[str, ...]]  # a held-out sentence with its references
 
 
 class Translation(Task):
-    """From sentences in one language to another."""
+    """Learns to translate sentences from one language into another."""
 
     name = "translate"
     title = "A Transformer that learns to translate"
     unit, units = "pair", "pairs"
     recipe = TranslationRecipe
-    metrics = TranslationRecipe.metrics
     kinds = ("transformer",)
     is_oldest = True
     predicted_by = "greedy"
     held_units, predictions = "sentences", "translations"
-    reports_loss = False  # the end of a run is timed, and translations say more
+    reports_loss = False  # the time at the end of a run is limited, and translations say more
     rules = BudgetRules(train={"optimiser": "muon", "first_vectors": "pairs"})
 
     # Data
@@ -151,7 +150,7 @@ class Translation(Task):
         return token_losses(model, batch, vocabulary=self.output_width(setup))
 
     def first_weights(self, setup: Setup, model: Transformer, examples: Pools, listener: Listener) -> None:
-        """Gives translations of each other similar first vectors, if the recipe says so."""
+        """Gives words that translate each other similar first vectors, if the recipe asks for it."""
         recipe, (source, target) = setup.recipe, sides(setup.tokenizers)
         if recipe.train.first_vectors == "random":
             return
@@ -165,7 +164,7 @@ class Translation(Task):
             turn_towards(model.decoder.inputs.embedding.weight, vectors[len(source) :], seed=seed)
 
     def about(self, setup: Setup, examples: Pools) -> dict[str, Any]:
-        """The lengths of the training pairs; of a large corpus some shards are enough."""
+        """The lengths of the training pairs; for a large corpus, some shards are enough."""
         pool = next(examples.pools(seed=setup.recipe.train.seed, epoch=0))
         return {LENGTHS: Lengths.of(pool.columns["source"].lengths, pool.columns["target"].lengths).to_dict()}
 
@@ -204,13 +203,13 @@ class Translation(Task):
         return translation_metrics(target_language(recipe.data))
 
     def watched(self, examples: Sequence[Question], count: int) -> list[int]:
-        """A few of good length, from all over the sample."""
+        """A few examples of suitable length, from the whole sample."""
         fitting = [i for i, (source, _) in enumerate(examples) if 5 <= len(source.split()) <= 16]
         places = fitting if len(fitting) >= count else list(range(len(examples)))
         return [places[i * len(places) // count] for i in range(count)] if len(places) > count else places
 
     def rehearse(self, user: Translator, pool: Pool, examples: Sequence[Question]) -> None:
-        """An untrained model does not know where to end: it writes as much as the references have."""
+        """An untrained model does not know where to end, so it writes as many tokens as the references have."""
         rows = [pool.columns["source"][i].tolist() for i in range(min(len(examples), len(pool)))]
         request = Request(user.recipe.decode, beam=1)
         for index in request.batches_of(rows):
@@ -257,7 +256,7 @@ class Translation(Task):
     def held_again(
         self, recipe: TranslationRecipe, listener: Listener
     ) -> tuple[list[Question], str, Sequence[Question] | None]:
-        """Given validation files are read alone."""
+        """If validation files were given, only these are read."""
         data = recipe.data
         if data.valid_files and data.corpus is None:
             held = read_questions(data.valid, data, listener)
@@ -266,7 +265,7 @@ class Translation(Task):
         return list(valid), mark, test
 
     def compared_by(self, setups: Mapping[str, Setup], examples: Sequence[Question]) -> tuple[Metric, ...]:
-        """All must translate into one language, as far as known: BLEU must find the words of all in the same way."""
+        """All runs must have the same target language, if known: BLEU must split words in the same way for all."""
         languages = {name: target_language(setup.recipe.data) for name, setup in setups.items()}
         check_languages(languages, [references for _, references in examples])
         return translation_metrics(next((one for one in languages.values() if one), None))
@@ -274,7 +273,7 @@ class Translation(Task):
     # Checks
 
     def check_held(self, setup: Setup, examples: Sequence[Question]) -> None:
-        """A held-out sentence that the model has no positions for would end the training at its first validation."""
+        """Refuses held-out sentences longer than the model's positions: the first validation would fail."""
         model = setup.recipe.model
         if model.positions != "learned":
             return
@@ -285,7 +284,7 @@ class Translation(Task):
             if needed > model.max_length:
                 raise DataError(
                     f"model.max_length = {model.max_length} is too small for a held-out sentence of {needed} tokens: "
-                    f"{text[:40]!r}... Raise it, or use other positions than learned ones."
+                    f"{text[:40]!r}... Raise it, or use positions that are not learned."
                 )
 
     def texts(self, examples: Sequence[Pair]) -> dict[str, Sequence[str]]:
@@ -331,13 +330,13 @@ def check_languages(languages: Mapping[str, str | None], references: Sequence[Se
         ways = [bleu_tokenizer(code, references) for code in (language, other)]
         if ways[0] != ways[1]:
             raise DataError(
-                f"BLEU would find words by {ways[0]} for {first} and by {ways[1]} for {name}: scores made in different "
-                "ways cannot be compared."
+                f"BLEU would split words with {ways[0]} for {first} and with {ways[1]} for {name}: such scores cannot "
+                "be compared."
             )
 
 
 def refuse_without_masks(source: Tokenizer, target: Tokenizer) -> None:
-    """A vocabulary cannot grow: the weights of the run to start from have its size."""
+    """Refuses `data.masks` if the start run has no mask tokens: its weights fix the size of the vocabulary."""
     if not (mask_ids(source) and mask_ids(target)):
         raise SettingsError(
             "data.masks needs mask tokens, and the vocabulary of the run to start from has none: it was trained with "

@@ -1,8 +1,8 @@
-"""Replaces the usual word by a glossary term where the model does not use the term by itself.
+"""Replaces the model's own word by a glossary term where the model does not use the term.
 
-The usual translation is found first. Then each target word gets a score for a source term: the share of the attention
-that the term's tokens get from it, and how much less likely the word is when the term is taken out of the source. The
-word with the highest score is what the model said for the term, and is replaced by it.
+The usual translation is found first. Then each target word gets a score for a source term: the share of its attention
+that goes to the term's tokens, and how much less likely the word is when the term is removed from the source. The word
+with the highest score is the model's translation of the term, and is replaced by the glossary's.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 Scores = NDArray[np.floating]
 NATS = 10.0  # a fall of the log-probability by this much counts as much as all of the attention
-NEARLY = 0.6  # of the best score: a neighbour with that much belongs to the same term
+NEARLY = 0.6  # share of the best score: a neighbour with at least this much belongs to the same term
 ELISION = re.compile(r"^\w{1,2}['’](?=\w)")  # an article that is written together with its noun: l'homme
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """A translation with terms in the place of the usual words."""
+    """A translation with terms in place of the usual words."""
 
     text: str
     usual: tuple[str, ...]  # the words that were replaced
-    terms: tuple[str, ...]  # by these
+    terms: tuple[str, ...]  # the terms that replaced them
 
 
 def with_terms(
     translator: Translator, source: str, translations: Sequence[str], terms: Sequence[Occurrence]
 ) -> list[Replaced] | None:
-    """Each translation of a source with the terms found there; None where no place is found."""
+    """Each translation of a source with the source's terms; None if no place is found."""
     tokenizer = translator.source
     if len(tokenizer.normalize(source)) != len(normal(source)):
         return None
@@ -67,7 +67,7 @@ def _scores(
     words: Sequence[Word],
     pieces: Sequence[Sequence[int]],
 ) -> Scores | None:
-    """(terms, T): how well each target word suits each term; None where the target's words are not its tokens'."""
+    """(terms, T): how well each target word suits each term; None if the words cannot be matched with tokens."""
     normalized = translator.target.normalize(text)
     spans = spans_of_words(normalized, [word.text for word in tokens_of(normalized)])
     if len(spans) != len(words):
@@ -104,7 +104,7 @@ def _counts(of_piece: Sequence[int | None]) -> Scores:
 def _replaced(text: str, words: Sequence[Word], scores: Scores, terms: Sequence[Occurrence]) -> Replaced:
     free = np.array([not all(map(is_sign, word.text)) for word in words])
     waiting = []
-    for number, term in enumerate(terms):  # what is said already stays
+    for number, term in enumerate(terms):  # terms that are already used stay
         said = [place for place in _said(text, words, term.forms) if free[slice(*place)].all()]
         if said:
             first, last = max(said, key=lambda place: scores[number, slice(*place)].sum())
@@ -136,7 +136,7 @@ def _replaced(text: str, words: Sequence[Word], scores: Scores, terms: Sequence[
 
 
 def _said(text: str, words: Sequence[Word], forms: Forms) -> list[tuple[int, int]]:
-    """Where a text says a term already: its first word, and one past its last."""
+    """Where a text already contains a term: its first word, and one past its last."""
     spans = words_of(text)
     starts, ends = np.array([word.start for word in words]), np.array([word.end for word in words])
     found = set(places_of([word.text for word in spans], forms, normal))
@@ -158,7 +158,7 @@ def _span(scores: Scores, free: NDArray[np.bool_], *, several: bool) -> tuple[in
 
 
 def fitting(forms: Forms, word: str) -> str:
-    """The form that ends most like the word it replaces; of equals the first."""
+    """The form whose ending is most like that of the word it replaces; the first one if several are equal."""
     return max(forms, key=lambda form: _common_end(form, word))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 import torch
 
-from glassformer.data.batches import Batch, Index, Marks, source_batch
+from glassformer.data.batches import Index, Marks, source_batch
 from glassformer.decode import DecodeSettings, Hypothesis, Search, search
 from glassformer.errors import RunError, SettingsError
 from glassformer.evaluate.lengths import Lengths
@@ -268,15 +268,6 @@ class Translator(SourceVectors):
             log_probs=hypothesis.log_probs,
             finished=hypothesis.finished,
         )
-
-    def sentences_of(self, batch: Batch) -> list[tuple[str, str]]:
-        """The sentence pairs of a batch, decoded from their ids."""
-        sides = (self.source, batch.source, batch.source_lengths), (self.target, batch.target_out, batch.target_lengths)
-        texts = [
-            [tokenizer.decode(row[: int(length) - 1].tolist()) for row, length in zip(ids, lengths, strict=True)]
-            for tokenizer, ids, lengths in sides
-        ]
-        return list(zip(*texts, strict=True))
 
     def evaluate(
         self,

@@ -1,4 +1,4 @@
-"""The words of a text, to find terms in it: between spaces and signs; in scripts without spaces, every letter."""
+"""The words of a text, to find terms in it: separated by spaces and punctuation; without spaces, every character."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def words_of(text: str) -> list[Word]:
 
 
 def tokens_of(text: str) -> list[Word]:
-    """The words between spaces, and each sign around them as a token of its own; hyphens stay inside words.
+    """The words between spaces, with punctuation around them as separate tokens; hyphens stay inside words.
 
-    Unlike `words_of`, nothing is cut inside a word of any script. In scripts without spaces every letter is one.
+    Unlike `words_of`, it never splits inside a word of any script. In scripts without spaces, every character is one.
     """
     found: list[Word] = []
     for chunk in re.finditer(r"\S+", text):
@@ -62,6 +62,6 @@ def is_word_letter(letter: str) -> bool:
 
 
 def occurrences(words: Sequence[str | None], wanted: Sequence[str]) -> list[int]:
-    """The places of a sequence of words in another."""
+    """The positions of a sequence of words in another."""
     size = len(wanted)
     return [i for i in range(len(words) - size + 1) if list(words[i : i + size]) == list(wanted)]

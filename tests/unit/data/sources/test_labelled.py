@@ -172,17 +172,20 @@ def test_texts_that_are_also_held_out_are_not_learnt_from() -> None:
     assert [example.label for example in examples.valid] == ["bad", "good", "good"]
     valid = examples.facts["valid_findings"]
     assert valid.units == valid.used + valid.dropped.total() == 4
-    assert any("1 held-out examples left out" in said and "'ugly'" in said for said in listener.said)
+    assert any("1 held-out example left out" in said and "'ugly'" in said for said in listener.said)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a\tx\nb\tx\nc\tx\n", "all 3 usable examples have the label 'x'. A classifier needs two labels"),
+        ("a\tx\nb\tx\nc\tx\n", "3 usable examples, all with the label 'x'. A classifier needs two labels"),
         ("".join(f"t{i}\tthe label is a text {i}\n" for i in range(20)), "20 different labels in 20 examples"),
         ("".join(f"t{i % 9}\tlabel {i}\n" for i in range(3000)), "more than 1,000 different labels, for instance"),
-        ("\n\n", "no usable example. 2 of 2 left out: 2 blank"),
-        ("a b\nc d\n", r"most of its first 2 rows have 1 column, and column 2 is asked for"),
+        ("\n\n", "no usable examples: 2 of 2 left out: 2 blank"),
+        ("", "a.tsv: no usable examples: the input is empty"),
+        ("the same text\ta\nthe same text\tb\n" * 150, "300 usable examples with 1 different text, of which 300 would"),
+        ("one\ta\ntwo\tb\n", "2 usable examples with 2 different texts, of which 1 would be held out .*so 1 would be"),
+        ("a b\nc d\n", r"most of its first 2 rows have 1 column, but column 2 was requested"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused(content: str, message: str) -> None:
@@ -220,3 +223,8 @@ def test_an_examination_counts_without_refusing_what_is_small() -> None:
     found = examine_labelled([write("a.tsv", "text\tlabel\na\tx\n")], columns=("text", "label"), listener=Listener())
     assert (found.units, found.used, found.balance()) == (2, 1, {"x": 1})
     assert found.to_dict()["labels"] == {"x": 1}
+    assert "1 usable example, all with the label 'x'" in found.to_dict()["refused"]
+    again = examine_labelled([write("b.tsv", "one\ta\ntwo\tb\n")], columns=("1", "2"), listener=Listener())
+    assert "too few different examples" in again.refused
+    fine = examine_labelled([write("c.tsv", reviews())], columns=("1", "2"), listener=Listener())
+    assert fine.refused == ""

@@ -13,7 +13,7 @@ from glassformer.data.readers.lines import MAX_LINE
 from glassformer.data.settings import TextDataSettings
 from glassformer.data.sources.examples import Examples
 from glassformer.data.sources.running import PIECE, TextPiece
-from glassformer.data.sources.texts import examine_texts, read_text_examples
+from glassformer.data.sources.texts import examine_texts, read_held_texts, read_text_examples
 from glassformer.errors import DataError, GlassformerError, SettingsError
 
 BOOK = "".join(f"line {i} of the book\n\n" for i in range(3000))
@@ -145,8 +145,14 @@ def test_carriage_returns_inside_a_huge_line_stay() -> None:
 def test_empty_files_are_reported_and_nothing_at_all_is_an_error() -> None:
     examples = read(write("a.txt", BOOK), write("empty.txt", ""))
     assert examples.facts["findings"].dropped == {"empty": 1}
-    with pytest.raises(DataError, match=r"no text to learn from\. 1 of 1 left out: 1 empty"):
-        read(write("nothing.txt", ""))
+    for name, content, why in (
+        ("nothing.txt", "", "1 of 1 left out: 1 empty"),
+        ("nothing.jsonl", "", "the input is empty"),
+        ("blank.txt", "\n \n", "there is only white space in them"),
+    ):
+        with pytest.raises(DataError, match=f"{name}: no text to train on: {why}"):
+            read(write(name, content))
+        assert why in examine_texts([name], listener=Listener()).refused
 
 
 def test_of_several_files_the_end_of_each_is_held_out() -> None:
@@ -172,7 +178,7 @@ def test_of_many_files_whole_ones_are_held_out_by_a_hash() -> None:
 
 def test_a_folder_without_texts_says_what_it_holds() -> None:
     write("pictures/a.jpg", "x")
-    with pytest.raises(DataError, match=r"pictures: no text files .*it holds pictures/a\.jpg"):
+    with pytest.raises(DataError, match=r"pictures: no text files .*it contains pictures/a\.jpg"):
         read("pictures")
 
 
@@ -245,7 +251,7 @@ def test_fingerprints_follow_the_text_and_the_choice_not_the_name() -> None:
         (("-",), {}, "cannot come from stdin"),
         (("a.txt",), {"columns": "text"}, "running text and has no columns"),
         (("a.txt", "a.tsv"), {}, "Give one kind at a time"),
-        (("a.po",), {}, "holds translations"),
+        (("a.po",), {}, "has translations"),
         (("missing.txt",), {}, "no such file"),
     ],
 )
@@ -271,3 +277,10 @@ def test_an_examination_counts_repeated_lines() -> None:
     assert found.notes["repeated line"].count == 2
     assert found.to_dict()["characters"] == len(BOOK) + 3 * len(long)
     assert found.units == found.used == 6003
+
+
+def test_columns_of_the_training_data_do_not_matter_for_running_text_to_validate_with() -> None:
+    rows = write("a.jsonl", "".join(json.dumps({"body": f"text {i}"}) + "\n" for i in range(30)))
+    assert joined(read(rows, columns="body", valid=write("v.txt", "a line\n")))[1] == "a line\n"
+    held, _ = read_held_texts(["v.txt"], ("body",), Listener())
+    assert [piece.text for piece in held or ()] == ["a line\n"]

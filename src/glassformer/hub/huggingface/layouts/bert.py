@@ -103,6 +103,7 @@ LAYOUT = Layout(
     ignored=("*embeddings.position_ids", "*embeddings.token_type_ids", BIAS),
     older=encoders.OLDER_NORMS,
     prefixes=("bert.", ""),
+    expressed=encoders.framed,
     read_extras=encoders.read_extras,
     write_extras=encoders.write_extras,
 )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from glassformer.hub.huggingface import fields, sentence_folders
 from glassformer.hub.huggingface.keys import Line
 from glassformer.hub.huggingface.layout import Theirs
+from glassformer.hub.huggingface.marks import TOKENIZER, optional_json
 from glassformer.models.bert import BertConfig
 from glassformer.models.roformer import RoFormerConfig
-from glassformer.store.bundle import Bundle
+from glassformer.store.bundle import Bundle, frame_for
+from glassformer.text.framing import Frame, frame_of, with_frame
 
 Config = BertConfig | RoFormerConfig
 CLASSES = ("sentence", "tokens")  # heads that have classes
@@ -172,7 +175,16 @@ def read_extras(folder: Path, theirs: Theirs) -> dict[str, Any]:
     """The files that sentence-transformers adds to the model, and the names of the classes."""
     named, problem = labels(theirs), fields.one_of(theirs, "problem_type", PROBLEMS)
     found = {"labels": named, "problem_type": problem}
-    return {**sentence_folders.read(folder), **{name: value for name, value in found.items() if value}}
+    sentences = sentence_folders.read(folder) or sentence_folders.tokens_read(optional_json(folder / TOKENIZER))
+    return {**sentences, **{name: value for name, value in found.items() if value}}
+
+
+def framed(bundle: Bundle) -> Bundle:
+    """The same model; the tokenizer's file puts the special tokens around texts, if it does not do so yet."""
+    tokenizer = bundle.tokenizer
+    if tokenizer is None or frame_of(tokenizer) != Frame():
+        return bundle
+    return replace(bundle, tokenizer=with_frame(tokenizer, frame_for(tokenizer, bundle.marks)))
 
 
 def write_extras(bundle: Bundle) -> dict[str, bytes]:

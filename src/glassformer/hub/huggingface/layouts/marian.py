@@ -78,14 +78,14 @@ def read_generation(folder: Path, theirs: Theirs) -> dict[str, Any]:
         "beam": None if generation.get("num_beams") is None else fields.whole(generation, "num_beams", most=MOST_BEAMS),
         "alpha": fields.number(generation, "length_penalty", 0.0),
         "no_repeat": fields.whole(generation, "no_repeat_ngram_size", 0, least=0),
-        "never": never_said(generation),
+        "never": forbidden_tokens(generation),
         "languages": [language for language in languages if language],
         "max_length": fields.whole(theirs, "max_position_embeddings", 0, least=0),
     }
     return {name: value for name, value in found.items() if value}
 
 
-def never_said(generation: Theirs) -> list[int]:
+def forbidden_tokens(generation: Theirs) -> list[int]:
     """Forbidden tokens. Words of several tokens are ignored, as in other programs that read these files."""
     words = fields.listed(generation, "bad_words_ids", list)
     if not all(fields.is_whole(number, least=0) for word in words for number in word):

@@ -103,6 +103,7 @@ LAYOUT = Layout(
     ignored=(BIAS,),
     older=encoders.OLDER_NORMS,
     prefixes=("roformer.", ""),
+    expressed=encoders.framed,
     read_extras=encoders.read_extras,
     write_extras=encoders.write_extras,
 )
