@@ -64,6 +64,7 @@ class Tokenizer:
         inner.encode_special_tokens = True  # the library does not save this: set it on each load
         self._inner = inner
         self._merges = tuple(merges)
+        self._shown: dict[int, str] = {}  # id -> piece as a reader sees it
         self.kind = kind_of_library(inner)
         self.pad_id = self._first_id(_PAD_NAMES)
         self.unk_id = self._unknown_id()
@@ -180,7 +181,8 @@ class Tokenizer:
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
         """The pieces of some ids as a reader should see them."""
-        return [self._show(self.token(number)) for number in ids]
+        known = self._shown
+        return [known[number] if number in known else self._show_id(number) for number in ids]
 
     def trace(self, word: str) -> Trace:
         """How a word (or a short text) becomes its pieces, step by step: each step shows all pieces."""
@@ -278,6 +280,10 @@ class Tokenizer:
         normalizer, splitter = self._inner.normalizer, self._inner.pre_tokenizer
         normalized = text if normalizer is None else normalizer.normalize_str(text)
         return [normalized] if splitter is None else [word for word, _ in splitter.pre_tokenize_str(normalized)]
+
+    def _show_id(self, number: int) -> str:
+        """Remembered, because decoding shows the same few tokens again and again."""
+        return self._shown.setdefault(number, self._show(self.token(number)))
 
     def _show(self, token: str) -> str:
         return printable(token, byte_level=self._byte_level)
