@@ -269,6 +269,12 @@ def value_of(settings: Settings, name: str) -> Any:
     return value
 
 
+def is_set(settings: Settings, name: str) -> bool:
+    """Whether the user gave a value for the setting with this dotted name."""
+    section, _, field = name.rpartition(".")
+    return field in (value_of(settings, section) if section else settings).model_fields_set
+
+
 def sections_of(field: FieldInfo) -> list[type[Settings]]:
     """The settings classes that a field can hold; none for a single value, several for a union of sections."""
     annotation = field.annotation

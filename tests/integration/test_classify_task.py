@@ -298,6 +298,27 @@ def test_a_run_with_other_classes_gives_its_body_only(
     assert command(*begun).code == 0  # finished: the same command finds nothing changed
 
 
+@pytest.mark.parametrize(("times", "fewest", "most"), [(1, 100, 400), (40, 400, 1200)])
+def test_a_new_head_learns_for_three_epochs_or_250_updates(
+    runs: dict[str, Path], here: Path, tmp_path: Path, command: Command, times: int, fewest: int, most: int
+) -> None:
+    table = renamed_labels(here, tmp_path / "renamed.tsv", {"pos": "good", "neg": "bad"})
+    table.write_text(table.read_text() * times)
+    options = ["--set", "train.threads=1", "--set", "train.batch_tokens=128", "--forecast", "--json"]
+    done = command("train", "--data", table, "--from", runs["bert"], "--out", tmp_path / "run", *options)
+    assert done.code == 0, done.err
+    assert fewest <= json.loads(done.out)["steps"] <= most
+
+
+def test_a_first_row_that_looks_like_a_header_is_pointed_out(here: Path, tmp_path: Path, command: Command) -> None:
+    table = tmp_path / "odd.tsv"
+    table.write_text("Satz\tUrteil\n" + (here / "train.tsv").read_text())
+    done = command(*arguments("classify", table, tmp_path / "run", settings(MODELS["bert"], {"steps": 1})))
+    assert done.code == 0, done.err
+    assert "the label 'Urteil' of the first row occurs only once" in done.err
+    assert "--columns Satz,Urteil" in done.err
+
+
 def test_classes_keep_the_order_of_the_run_to_start_from(here: Path, tmp_path: Path) -> None:
     more = renamed_labels(here, tmp_path / "more.tsv", {"pos": "pos", "neg": "neg"})
     given = settings(MODELS["bert"], {"steps": 60})
@@ -309,6 +330,16 @@ def test_classes_keep_the_order_of_the_run_to_start_from(here: Path, tmp_path: P
     gf.train(task="classify", data=data, out=tmp_path / "run", start_from=tmp_path / "base", train=train)
     assert gf.load(tmp_path / "run").bundle.extras["labels"] == ["pos", "neg"]
     assert validations(tmp_path / "run")[0]["valid_accuracy"] >= 90  # the first weights, heads included
+
+
+def test_without_a_task_it_is_that_of_the_run_to_start_from(
+    runs: dict[str, Path], here: Path, tmp_path: Path, command: Command
+) -> None:
+    more = renamed_labels(here, tmp_path / "more.tsv", {"pos": "pos", "neg": "neg"})
+    options = ["--set", "train.steps=1", "--set", "train.threads=1"]
+    done = command("train", "--data", more, "--from", runs["bert"], "--out", tmp_path / "run", *options)
+    assert done.code == 0, done.err
+    assert 'task = "classify"' in (tmp_path / "run" / "config.toml").read_text()
 
 
 def test_two_texts_in_a_model_with_one_segment(tmp_path: Path) -> None:

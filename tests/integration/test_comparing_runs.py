@@ -191,3 +191,19 @@ def test_other_data_and_sizes_are_among_what_differs(trained: Path, toy: Any, tm
     assert found["parameters"][0] > found["parameters"][1]
     assert "fingerprint of the training data" in found
     assert "model.d" not in found
+
+
+def test_columns_of_the_training_are_those_of_the_test_files(shared_toy: Any, tmp_path: Path, command: Command) -> None:
+    """Otherwise the first two columns would be taken, here in the wrong direction."""
+    table = tmp_path / "pairs.tsv"
+    rows = [f"{i}\t{target}\t{source}\n" for i, (source, target) in enumerate(shared_toy.pairs)]
+    table.write_text("id\tde\ten\n" + "".join(rows))
+    base = shared_toy.recipe()
+    recipe = {**base, "data": {"pairs": str(table), "columns": "en,de", "languages": "en,de"}}
+    for name in "ab":
+        gf.train_translator(recipe, tmp_path / name)
+    scores = json.loads(command("evaluate", tmp_path / "a", table, "--json").out)
+    chosen = json.loads(command("evaluate", tmp_path / "a", table, "--columns", "en,de", "--json").out)
+    assert scores == chosen
+    compared = json.loads(command("compare", tmp_path / "a", tmp_path / "b", "--test", table, "--json").out)
+    assert compared["runs"][0]["scores"][0]["value"] == scores[0]["value"]

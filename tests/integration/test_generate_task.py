@@ -185,6 +185,28 @@ def test_windows_are_no_longer_than_the_positions_of_the_model_to_start_from(
     assert (refused.code, "reads at most 16 tokens" in refused.err) == (2, True)
 
 
+def test_the_same_command_finds_a_finished_run_and_changed_files(tmp_path: Path, command: Command) -> None:
+    text = write_running(tmp_path / "train.txt", count=400, years=False)
+    given = {**settings({"kind": "gpt"}, {"steps": 1, "valid_every": 1}), "data": {"max_tokens": 32}}
+    begun = arguments("generate", text, tmp_path / "run", given)
+    assert command(*begun).code == 0
+    again = command(*begun)
+    assert (again.code, "already finished" in again.err) == (0, True), again.err
+    text.write_text(text.read_text() + "more.\n")
+    changed = command(*begun)
+    assert (changed.code, "files to learn from have changed" in changed.err) == (2, True), changed.err
+
+
+def test_windows_over_the_usual_length_are_kept_in_a_finished_run(tmp_path: Path, command: Command) -> None:
+    """`model.max_length` grows with `data.max_tokens`; that is no change of the settings."""
+    text = write_running(tmp_path / "train.txt", count=400, years=False)
+    given = {**settings({"kind": "gpt", "size": "nano"}, {"steps": 1, "valid_every": 1}), "data": {"max_tokens": 2000}}
+    begun = arguments("generate", text, tmp_path / "run", given)
+    assert command(*begun).code == 0
+    again = command(*begun)
+    assert (again.code, "already finished" in again.err) == (0, True), again.err
+
+
 def test_evaluate_measures_what_the_last_validation_did(runs: dict[str, Path], here: Path, command: Command) -> None:
     found = command("evaluate", runs["llama"], here / "valid.txt", "--json")
     assert found.code == 0, found.err

@@ -100,7 +100,9 @@ def given_sentences(
         return None
     from glassformer.tasks.translation.loading import open_recipe
 
-    data = open_recipe(run).data.model_copy(update={"columns": two("--columns", columns)})
+    data = open_recipe(run).data
+    if columns is not None:
+        data = data.model_copy(update={"columns": two("--columns", columns)})
     if languages is not None:
         data = data.model_copy(update={"languages": two("--languages", languages)})
     return evaluation_set(test or [], corpus, data).questions()

@@ -136,7 +136,8 @@ class TrainingDisplay(StageDisplay):
         batches = train.accumulate * (train.ranks or 1)
         tokens = f"{train.batch_tokens:,} tokens" if batches == 1 else f"{batches} x {train.batch_tokens:,} tokens"
         self.on_stage(f"{where}: {train.steps:,} steps of {tokens} on {machine}")
-        self.on_stage(f"Estimate: {forecast} (may stop earlier if validation stops improving)")
+        early = " (may stop earlier if validation stops improving)" if train.patience else ""
+        self.on_stage(f"Estimate: {forecast}{early}")
         self.on_stage(f"Live report, for a browser: {self.out}/report.html")
         self.bar.update(self.task, total=train.steps, completed=resumed_at, visible=True)
         self.bar.start()

@@ -39,6 +39,9 @@ EVALUATE_EXAMPLES = """
   glassformer evaluate runs/mood test.tsv --columns text,label
       [dim]a classifier, on labelled texts[/dim]
 
+  glassformer evaluate runs/lm held-out.txt
+      [dim]a language model, on texts[/dim]
+
   glassformer evaluate runs/first --corpus phrasebook
       [dim]the test part of the built-in corpus: combinations that training has never seen[/dim]
 """
@@ -126,10 +129,10 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option(help="Also write the predictions to this new file, one per line.")
     ] = None,
-    json_: Json = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON array.")] = False,
     device: Device = "cpu",
 ) -> None:
-    """Measure a model on held-out data by the metrics of its task, with 95% intervals."""
+    """Evaluate a model on held-out data with the metrics of its task, each with a 95% interval."""
     if output is not None:
         check_new_file(output)
     if not is_translator(run):
@@ -138,7 +141,9 @@ def evaluate(
         evaluate_other(run, files or [], columns=columns, output=output, as_json=json_, device=device)
         return
     translator = load_translator(run, device)
-    data = translator.recipe.data.model_copy(update={"columns": two("--columns", columns)})
+    data = translator.recipe.data
+    if columns is not None:
+        data = data.model_copy(update={"columns": two("--columns", columns)})
     if languages is not None:
         data = data.model_copy(update={"languages": two("--languages", languages)})
     held = evaluation_set(files or [], corpus, data)
@@ -170,14 +175,15 @@ def evaluate(
 
 def show_scores(scores: Sequence[Score], metrics: Sequence[Metric] = ()) -> None:
     """Each score with its interval and, where it has one, its signature; then what they were measured on."""
-    from glassformer.evaluate.metric import by_key
+    from glassformer.evaluate.metric import LOSS, by_key
 
     known = by_key(metrics)
     width = max(len(score.name) for score in scores)
     for score in scores:
         metric = known.get(score.key)
         shown = metric.shown if metric else "{:.2f}".format
-        row = f"{score.name:<{width}} {shown(score.value):>8}"
+        name = "loss" if score.key == LOSS.key else score.name
+        row = f"{name:<{width}} {shown(score.value):>8}"
         if score.low is not None and score.high is not None:
             row += f"   95% interval {shown(score.low)} to {shown(score.high)}"
         typer.echo(row)
@@ -216,6 +222,8 @@ def evaluate_other(
     task, setup = trained.task, trained.setup
     if not files:
         raise DataError(f"Give held-out files to measure {run} on, in the format of its training data.")
+    if output is not None and all(metric.from_losses for metric in task.metrics_for(setup.recipe)):
+        raise SettingsError(f"--output {output}: the metrics of {task.name} need no predictions, so none are made.")
     done = 0
     with StageDisplay() as display:
         examples = read_examples(trained, files, display, columns=columns)
@@ -227,8 +235,6 @@ def evaluate_other(
 
         found = evaluate_model(task, setup, trained.user, examples, progress=count)
     if output is not None:
-        if not found.predictions:
-            raise SettingsError(f"--output {output}: the metrics of {task.name} need no predictions, so none are made.")
         output.write_text("".join(f"{prediction}\n" for prediction in found.predictions), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in found.scores]))

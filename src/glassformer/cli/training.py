@@ -66,7 +66,7 @@ RECIPE_EXAMPLES = """
 
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
-TASK_HELP = "What to learn, named by the verb that uses it: translate (default), generate or classify."
+TASK_HELP = "The task: translate (default), generate or classify."
 
 
 def add_to(app: typer.Typer) -> None:
@@ -82,7 +82,7 @@ def data_settings() -> type[DataSettings]:
 
 Setting = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the recipe, e.g. train.lr=3e-4. Repeatable."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Override a recipe setting, e.g. train.lr=3e-4. Repeatable."),
 ]
 
 
@@ -140,14 +140,14 @@ def train(
     ] = False,
     accept_changes: Annotated[
         bool,
-        typer.Option("--accept-changes", help="Resume although settings, data, threads or torch have changed."),
+        typer.Option("--accept-changes", help="Resume even if settings, data, threads or torch have changed."),
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
     """Train a model on your own data: a translator, a language model or a classifier."""
     given = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     given |= {"languages": languages, "corpus": corpus, "filters": filters}
-    tree = settings_tree(recipe, task, data, {name: value for name, value in given.items() if value})
+    tree = settings_tree(recipe, task, data, {name: value for name, value in given.items() if value}, start=from_)
     own = {"budget": budget, "start_from": from_}
     checked = checked_recipe(
         tree,
@@ -163,9 +163,9 @@ def train(
 
 
 def settings_tree(
-    recipe: Path | None, task: str | None, files: list[str] | None, data: dict[str, Any]
+    recipe: Path | None, task: str | None, files: list[str] | None, data: dict[str, Any], *, start: str | None = None
 ) -> dict[str, Any]:
-    """The recipe file with the options for task and data added."""
+    """The recipe file with the options for task and data added. Without a task, it is that of the run to start from."""
     from glassformer.cli.recipes import recipe_named
     from glassformer.config import merge
     from glassformer.tasks.registry import DEFAULT, TASKS, task_named
@@ -173,7 +173,7 @@ def settings_tree(
     tree = recipe_named(recipe) if recipe else {}
     if task is not None and tree.get("task", task) != task:
         raise SettingsError(f"--task {task}, but {recipe} is a recipe for {tree['task']}. Leave --task out.")
-    name = task or tree.get("task") or DEFAULT
+    name = task or tree.get("task") or task_of_start(start) or DEFAULT
     if name not in TASKS:
         task_named(str(name))  # the error lists the known tasks
     if name != DEFAULT:
@@ -183,6 +183,12 @@ def settings_tree(
     if files:
         data["pairs" if name == DEFAULT else "files"] = [*data.get("pairs", []), *files]
     return merge(tree, {"task": name, **({"data": data} if data else {})})
+
+
+def task_of_start(start: str | None) -> str | None:
+    from glassformer.tasks.loading import task_of
+
+    return None if start is None else task_of(Path(start))
 
 
 def checked_recipe(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.config import value_of, walk
+from glassformer.data.columns import Pool
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.metric import Metric
 from glassformer.evaluate.score import Score
@@ -206,8 +207,9 @@ def common_held(contestants: Sequence[Contestant], listener: Listener) -> tuple[
     for one, mark in zip(contestants, marks, strict=True):
         if mark is None or mark != marks[0]:
             raise DataError(
-                f"{first.name} and {one.name} have held out different {units}, so they cannot be compared on their "
-                f"own. Give {units} that neither run has learned from: --test FILE..."
+                f"{first.name} and {one.name} have held out different {units}, so they need a common "
+                f"test: give {units} that neither run has learned from, --test FILE... (Without --valid FILE, "
+                "train.seed also chooses what is held out.)"
             )
     valid, mark, test = task.held_again(first.recipe, listener)
     if mark != marks[0]:
@@ -217,7 +219,8 @@ def common_held(contestants: Sequence[Contestant], listener: Listener) -> tuple[
         )
     if test is None:
         return valid[:REPORTED], f"{VALIDATION} {units}"
-    return test, f"test {units} of {first.recipe.data.corpus}"
+    corpus = getattr(first.recipe.data, "corpus", None)
+    return test, f"test {units} of {corpus}" if corpus else f"test {units}"
 
 
 def cautions(contestants: Sequence[Contestant], part: str) -> list[str]:
@@ -296,13 +299,24 @@ def most_different(
     first: Trained, found: Sequence[Evaluation], judge: int, *, most: int = MOST_DIFFERENT
 ) -> list[Different]:
     """The examples whose scores by one metric are farthest apart; none if the runs do not have the same rows."""
-    if len({len(one.counts[judge]) for one in found}) > 1:
-        return []
     metric = found[0].metrics[judge]
+    if metric.from_losses and not all(same_rows(found[0].pool, one.pool) for one in found[1:]):
+        return []
     scores = np.stack([metric.score(one.counts[judge]) for one in found])  # (runs, rows)
     gaps = scores.max(axis=0) - scores.min(axis=0)
     order = [int(i) for i in np.argsort(-gaps, kind="stable")[:most] if gaps[i] > 0]
     return [different(first, found, i, scores[:, i].tolist(), from_losses=metric.from_losses) for i in order]
+
+
+def same_rows(first: Pool | None, other: Pool | None) -> bool:
+    """Whether two runs have the same ids in the same rows."""
+    if first is None or other is None:
+        return first is other
+    return all(
+        np.array_equal(column.flat, other.columns[name].flat)
+        and np.array_equal(column.lengths, other.columns[name].lengths)
+        for name, column in first.columns.columns.items()
+    )
 
 
 def different(

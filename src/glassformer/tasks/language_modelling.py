@@ -19,7 +19,7 @@ from glassformer.data.checks.text_findings import ROW
 from glassformer.data.columns import Columns, Encoded, Pool
 from glassformer.data.settings import TextDataSettings
 from glassformer.data.sources.running import TextPiece
-from glassformer.data.sources.texts import read_held_texts, read_text_examples
+from glassformer.data.sources.texts import files_changed, read_held_texts, read_text_examples
 from glassformer.data.windows import Text, WindowBatch, Windows, encode_windows
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.metric import Counts, Metric
@@ -36,6 +36,7 @@ from glassformer.training.objective import token_losses
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Task, Tokenizers
 
+SENTENCE = 80  # characters of a usual sentence
 RESTORED = 20  # texts that are tried to see whether a vocabulary loses something
 FORMAT = "windows 2"  # of the token cache: 2 has the ends of whole texts
 LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "tiny", "nano")}
@@ -68,6 +69,7 @@ class LanguageModelling(Task):
     kinds = ("gpt", "llama")
     rules = BudgetRules(batch_tokens=(1024, 8192), weights_per_token=20, tokens_per_weight=1.0, quick_predictions=True)
     decided_names = ("model.vocabulary",)
+    adjusted_names = ("model.max_length", "data.max_tokens")
     held_units = "windows"
 
     def read(self, recipe: LanguageModelRecipe, listener: Listener) -> Material:
@@ -79,9 +81,16 @@ class LanguageModelling(Task):
 
         return Material(train, found.count, valid, found.fingerprints, facts=found.facts)
 
+    def changed_files(self, recipe: LanguageModelRecipe, begun: Mapping[str, str]) -> list[str]:
+        return ["the files to learn from have changed"] if files_changed(recipe.data, begun) else []
+
     def read_held(self, files: Sequence[str], recipe: LanguageModelRecipe, listener: Listener) -> list[Text]:
         held, _ = read_held_texts(files, recipe.data.columns, listener)
         return [text_of(piece) for piece in held or ()]
+
+    def sentences(self, material: Material) -> int:
+        characters: int = material.facts["findings"].characters
+        return characters // SENTENCE
 
     def make_tokenizers(
         self, recipe: LanguageModelRecipe, material: Material, listener: Listener

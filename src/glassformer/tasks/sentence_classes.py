@@ -19,7 +19,7 @@ from torch import Tensor
 from glassformer.data.columns import Columns, Encoded, Pool, Ragged
 from glassformer.data.labelled_batches import LabelledBatch, LabelledTexts
 from glassformer.data.settings import LabelledDataSettings
-from glassformer.data.sources.labelled import read_held_labelled, read_labelled_examples
+from glassformer.data.sources.labelled import files_changed, read_held_labelled, read_labelled_examples
 from glassformer.errors import DataError
 from glassformer.evaluate.classes import class_metrics, confusion
 from glassformer.evaluate.metric import Metric
@@ -83,6 +83,9 @@ class SentenceClasses(Task):
         found = read_labelled_examples(recipe.data, seed=recipe.train.seed, listener=listener)
         return Material(found.train, found.count, found.valid, found.fingerprints, facts=found.facts)
 
+    def changed_files(self, recipe: ClassRecipe, begun: Mapping[str, str]) -> list[str]:
+        return ["the files to learn from have changed"] if files_changed(recipe.data, begun) else []
+
     def read_held(self, files: Sequence[str], recipe: ClassRecipe, listener: Listener) -> list[Example]:
         found = read_held_labelled(files, recipe.data.columns, listener)
         if found is None:
@@ -140,6 +143,11 @@ class SentenceClasses(Task):
         columns = Columns({"text": text, "first": first, "label": Ragged.of(labels)})
         return Encoded(columns, cut=sum(cut for _, _, cut in rows))
 
+    def cut_to(self, recipe: ClassRecipe) -> str:
+        if recipe.model.max_length < recipe.data.max_tokens:
+            return f"model.max_length = {recipe.model.max_length} tokens"
+        return super().cut_to(recipe)
+
     def pool(self, setup: Setup, columns: Columns) -> Pool:
         return LabelledTexts(columns, setup.tokenizer.pad_id or 0)
 
@@ -196,7 +204,10 @@ class SentenceClasses(Task):
         (first, one), *others = setups.items()
         for name, setup in others:
             if set(setup.recipe.labels) != set(one.recipe.labels):
-                raise DataError(f"{first} and {name} have different classes: they cannot be compared.")
+                only = sorted(set(setup.recipe.labels) ^ set(one.recipe.labels))
+                raise DataError(
+                    f"{first} and {name} cannot be compared: only one of them has the classes {', '.join(only)}."
+                )
         return super().compared_by(setups, examples)
 
     def in_words(self, setup: Setup, batch: LabelledBatch) -> list[dict[str, str]]:

@@ -39,6 +39,8 @@ def with_threads(prepared: Prepared, watcher: TrainingWatcher) -> Prepared:
     torch.set_num_threads(best.threads)
     if best.threads == max(prepared.threads):
         return prepared
-    watcher.on_stage(f"Other programs use this machine: {best.threads} of {max(prepared.threads)} threads are faster")
+    watcher.on_stage(
+        f"Other programs use this machine: using {best.threads} of {max(prepared.threads)} threads, which is faster"
+    )
     train = prepared.recipe.train.decided({"threads": best.threads})
     return replace(prepared, recipe=prepared.recipe.decided({"train": train}))

@@ -23,7 +23,7 @@ FREE = {"dropout"}  # model settings that may differ, because the weights fit an
 GENTLER = 10  # the highest learning rate is divided by this, so that less is forgotten
 LOOKED_AT = 1000  # examples that are read to see whether the vocabulary fits
 MOST_UNKNOWN = 0.05  # share of unknown tokens
-MOST_PIECES = 0.8  # tokens per character; above, the tokenizer mostly spells out single letters
+MOST_PIECES = 0.8  # tokens per byte; above, the tokenizer mostly spells out single letters
 AGAIN = "Train a new run without --from."
 
 
@@ -100,9 +100,9 @@ def refuse_unknown(tokenizer: Tokenizer, texts: Iterable[str], misfit: str, *, s
     """Refuses texts with many unknown tokens, or texts that a word tokenizer splits almost into single letters."""
     texts = list(texts)
     rows = tokenizer.encode_batch(texts)
-    tokens, characters = sum(map(len, rows)), sum(map(len, texts))
+    tokens, size = sum(map(len, rows)), sum(len(text.encode()) for text in texts)
     unknown = 0 if tokenizer.unk_id is None else sum(row.count(tokenizer.unk_id) for row in rows)
     if unknown > MOST_UNKNOWN * tokens:
         raise DataError(f"{misfit}: {unknown / tokens:.0%} of their tokens are unknown to it. {AGAIN}")
-    if not spelled and tokens > MOST_PIECES * characters:
-        raise DataError(f"{misfit}: it spells them out, {tokens / characters:.1f} tokens per character. {AGAIN}")
+    if not spelled and tokens > MOST_PIECES * size:
+        raise DataError(f"{misfit}: it spells them out, {tokens / size:.1f} tokens per byte. {AGAIN}")

@@ -21,7 +21,7 @@ def with_fine_tuning(prepared: Prepared) -> Prepared:
     batch = min(largest, max(smallest, int(EPOCHS[0] * tokens / UPDATES / together) // 256 * 256))
     recipe = prepared.recipe.with_open("train", {"batch_tokens": batch})
     batches = count_batches(prepared.examples, tokens=recipe.train.batch_tokens, seed=train.seed)
-    fewest, most = EPOCHS
+    fewest, most = EPOCHS if prepared.baseline else (train.epochs, EPOCHS[1])  # a new head: the task says how many
     epochs = round(min(most, max(fewest, UPDATES * together / batches)), 1)
     recipe = recipe.with_open("train", {"epochs": epochs, "steps": None, "valid_every": None})
     return replace(prepared, recipe=resolve(recipe, prepared.examples, prepared.device, prepared.ranks))

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from glassformer.config import value_of
+from glassformer.config import is_set, value_of
 from glassformer.data.batches import count_batches
 from glassformer.data.columns import Pools
 from glassformer.data.mixing import Mixture, mixed
@@ -80,7 +80,7 @@ def prepare(
     material = task.read(recipe, watcher)
     asked, recipe = recipe, task.decided(recipe, material)
     if recipe.train.budget and tokenizers is None:
-        recipe = with_vocabulary(recipe, task.rules, material.count)
+        recipe = with_vocabulary(recipe, task.rules, task.sentences(material))
     if tokenizers is None:
         tokenizers = make_tokenizers(task, recipe, material, watcher)
     recipe = task.fitted(recipe, tokenizers)
@@ -109,12 +109,6 @@ def refuse_decided(task: Task, asked: Any, recipe: Any) -> None:
         inherited = asked.train.start_from is not None and name.startswith("model.")  # the shape of the start model
         if is_set(asked, name) and wanted != got and not inherited:
             raise SettingsError(f"{name} = {wanted!r}, but data and task decide it: {got!r}. Leave {name} out.")
-
-
-def is_set(recipe: Any, name: str) -> bool:
-    """Whether the user gave a value for this setting."""
-    section, _, field = name.rpartition(".")
-    return field in (value_of(recipe, section) if section else recipe).model_fields_set
 
 
 def refuse_other_ranks(wanted: int | None, ranks: Ranks) -> None:
@@ -146,8 +140,9 @@ def encode(task: Task, setup: Setup, material: Material, watcher: TrainingWatche
     examples = TokenCache(folder, partial(task.pool, setup))
     report_left_out(task, setup.recipe, examples.left_out, len(examples), watcher)
     if examples.cut:
-        most = setup.recipe.data.max_tokens
-        watcher.on_stage(f"Cut {examples.cut:,} {task.units} to data.max_tokens = {most} tokens")
+        watcher.on_stage(
+            f"Cut {examples.cut:,} {task.unit if examples.cut == 1 else task.units} to {task.cut_to(setup.recipe)}"
+        )
     return examples
 
 

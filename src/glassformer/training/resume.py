@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from glassformer import __version__
-from glassformer.config import to_toml, value_of, walk
+from glassformer.config import is_set, to_toml, value_of, walk
 from glassformer.errors import RunError
 from glassformer.store import files
 from glassformer.store.run import RunFolder
@@ -106,10 +106,12 @@ def still_open_as(then: R, now: R, decided: Sequence[str] = ()) -> R:
     """
     if now.train.budget or now.train.start_from:
         return now.as_begun(then)
-    train = {name: value for name, value in now.train if value is not None and value != "auto"}
+    given = now.train.model_fields_set
+    train = {name: value for name, value in now.train if name in given or (value is not None and value != "auto")}
     found = now.model_copy(update={"train": then.train.model_copy(update=train)})
     for name in decided:
-        found = with_value(found, name, value_of(then, name))
+        if not is_set(now, name):
+            found = with_value(found, name, value_of(then, name))
     return found
 
 

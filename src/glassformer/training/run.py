@@ -142,7 +142,8 @@ def train_locked(work: Work, recipe: Any, run: RunFolder) -> Progress:
 
 def already_finished(work: Work, recipe: Any, run: RunFolder) -> Progress:
     then = read_recipe(work.task, run)
-    changes = changed_settings(still_open_as(then, recipe, work.task.decided_names), then, work.task.decided_names)
+    names = work.task.decided_names
+    changes = changed_settings(still_open_as(then, recipe, (*names, *work.task.adjusted_names)), then, names)
     changes.possible += work.task.changed_files(recipe, run.about().get("data", {}))
     refuse_changes(run, changes, finished=True)
     run.sweep()

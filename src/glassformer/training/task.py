@@ -90,6 +90,7 @@ class Task:
     fine_tuning: Mapping[str, Any] = MappingProxyType({"lr": 5e-5, "epochs": 3.0, "warmup": None})
     is_oldest: bool = False  # runs that name no task have this one
     decided_names: tuple[str, ...] = ()  # settings that `decided` and `fitted` choose
+    adjusted_names: tuple[str, ...] = ()  # settings that `fitted` may change although the user may set them
     new_heads: tuple[str, ...] = ()  # parameters, by prefix, that are new after starting from another task's model
     predicted_by: str = ""  # how predictions at validations are made, in a word: "greedy"
     held_units: str = "examples"  # what held-out examples are called in reports: "sentences"
@@ -108,8 +109,15 @@ class Task:
         raise NotImplementedError
 
     def changed_files(self, recipe: Any, begun: Mapping[str, str]) -> list[str]:  # noqa: ARG002
-        """Which files of a finished run have changed, in words; only what can be checked quickly."""
+        """Which files of a finished run have changed, in words; only what can be checked quickly.
+
+        `begun` are the fingerprints of its data.
+        """
         return []
+
+    def sentences(self, material: Material) -> int:
+        """About how many sentences there are to learn from, which decides the size of a vocabulary."""
+        return material.count
 
     def read_held(self, files: Sequence[str], recipe: Any, listener: Listener) -> Sequence[Example]:
         """Examples of files to evaluate a trained model on."""
@@ -151,6 +159,10 @@ class Task:
     def limit(self, recipe: Any, *, held: bool) -> str:  # noqa: ARG002
         """What `encode` leaves out, in words."""
         return f"longer than data.max_tokens = {recipe.data.max_tokens} tokens, or empty"
+
+    def cut_to(self, recipe: Any) -> str:
+        """What `encode` cuts examples to, in words."""
+        return f"data.max_tokens = {recipe.data.max_tokens} tokens"
 
     def pool(self, setup: Setup, columns: Columns) -> Pool:
         """The examples with their lengths, ready to become batches. Random parts come from `batch`'s generator."""

@@ -33,6 +33,8 @@ def held_pool(task: Task, setup: Setup, examples: Sequence[Example], listener: L
     """Held-out examples as ids; examples that cannot be used are reported."""
     encoded = task.encode_held(setup, examples)
     report_left_out(task, setup.recipe, encoded.left_out, len(encoded.columns), listener, held=True)
+    if encoded.cut:
+        listener.on_stage(f"Cut {encoded.cut:,} of {len(encoded.columns):,} held-out to {task.cut_to(setup.recipe)}")
     return task.pool(setup, encoded.columns)
 
 

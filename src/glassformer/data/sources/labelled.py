@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -39,13 +40,13 @@ from glassformer.data.sources.examples import (
     texts_digest,
 )
 from glassformer.data.sources.files import have_columns, table_files
+from glassformer.data.sources.label_reports import report, report_first, shown_label
 from glassformer.errors import DataError
-from glassformer.printable import counted, printable, shortened
+from glassformer.printable import counted
 
 MOST_LABELS = 1000
 FEW_ROWS = 10  # with fewer rows, nothing can be said about a column
 ROWS = 2048  # compared together
-SHOWN_LABELS = 10
 SEPARATOR = "\0"  # between the texts of an example when they are compared
 
 Progress = Callable[[int, int], None]
@@ -96,6 +97,13 @@ def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None) -> La
     return LabelledSource(tuple(inputs), None, tuple(class_labels([one.paths[0] for one in inputs])))
 
 
+def files_changed(data: LabelledDataSettings, begun: Mapping[str, str]) -> bool:
+    """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
+    with suppress(DataError):
+        return FILES in begun and fingerprint(labelled_source(data.files, data.columns).inputs) != begun[FILES]
+    return False
+
+
 def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: Listener) -> Examples[Labelled]:
     """The training and validation examples."""
     source = labelled_source(data.files, data.columns)
@@ -111,7 +119,8 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
         valid = [_example(row) for row in picked(source.rows(), parts, HELD)]
     valid = without_new_labels(valid, counts, valid_findings or findings, listener)
     report(findings, listener)
-    _say_first(_example(next(picked(source.rows(), parts, TRAIN))), listener)
+    first = _example(next(picked(source.rows(), parts, TRAIN)))
+    report_first(first.texts, first.label, findings, listener, table=source.labels is None)
     count = sum(counts.values())
     listener.on_stage(f"{counted(count, 'training example')}, {counted(len(valid), 'validation example')}")
     files = fingerprint(source.inputs)
@@ -294,27 +303,6 @@ def without_new_labels(
         labels = ", ".join(map(shown_label, list(counts)[:3]))
         raise DataError(f"None of the {len(valid):,} held-out examples has a label of the training data ({labels}).")
     return known
-
-
-def report(findings: LabelFindings, listener: Listener) -> None:
-    """Reports a summary of the findings."""
-    balance = findings.balance()
-    named = ", ".join(f"{shown_label(label)} {count:,}" for label, count in list(balance.items())[:SHOWN_LABELS])
-    more = f" and {len(balance) - SHOWN_LABELS:,} more" if len(balance) > SHOWN_LABELS else ""
-    listener.on_stage(f"{counted(findings.used, 'example')} with {counted(len(balance), 'label')}: {named}{more}")
-    if findings.dropped:
-        listener.on_stage(f"Rows: {findings.left_out()}")
-    if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
-        listener.on_stage("Used, but check: " + ", ".join(f"{one.count:,} {one.kind}" for one in found))
-
-
-def _say_first(example: Labelled, listener: Listener) -> None:
-    texts = " | ".join(shortened(printable(text), width=60) for text in example.texts)
-    listener.on_stage(f"The first example: {texts} → {shortened(printable(example.label), width=60)}")
-
-
-def shown_label(label: str) -> str:
-    return repr(shortened(printable(label), width=40))
 
 
 def examine_labelled(

@@ -6,6 +6,7 @@ Files are read once to check and split them, and again as a stream whenever thei
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -33,7 +34,7 @@ from glassformer.data.sources.text_split import (
     split_texts,
     text_source,
 )
-from glassformer.errors import DataError
+from glassformer.errors import DataError, SettingsError
 
 
 def read_text_examples(data: TextDataSettings, *, seed: int, listener: Listener) -> Examples[TextPiece]:
@@ -100,6 +101,13 @@ def refuse_no_text(findings: TextFindings, source: TextSource) -> None:
     if not findings.words:
         why = findings.left_out() if findings.dropped or not findings.units else "there is only white space in them"
         raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no text to train on: {why}.")
+
+
+def files_changed(data: TextDataSettings, begun: Mapping[str, str]) -> bool:
+    """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
+    with suppress(DataError, SettingsError):
+        return FILES in begun and fingerprint(text_source(data.files, data.columns).inputs) != begun[FILES]
+    return False
 
 
 # Reporting
