@@ -30,7 +30,7 @@ def report_first(texts: Sequence[str], label: str, findings: LabelFindings, list
     if table and len(findings.labels) > 2 and findings.labels[label] == 1:
         named = shortened(printable(",".join((*texts, label))), width=60)
         listener.on_stage(
-            f"Warning: the label {label!r} of the first row occurs only once. If that row is a header, give the columns "
+            f"Warning: the label {label!r} of the first row occurs only once. If that row is a header, give columns "
             f"by name: --columns {named}"
         )
 
