@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -76,6 +76,17 @@ class Training:
         _, told = process.communicate(timeout=60)
         assert process.returncode in (0, -signal.SIGKILL), told
         return process.returncode != 0
+
+
+def check_killed_run(arguments_for: Callable[[Path], Sequence[str]], folder: Path) -> None:
+    """A training that is killed before and during its steps, and run again, ends with the same bytes."""
+    whole, killed = (Training(arguments_for(folder / name), folder / name) for name in ("whole", "killed"))
+    seconds = whole.run_to_its_end()
+    killed.killed_at(Moment(READY, 0.1))
+    during = [killed.killed_at(Moment(PLAN, share * seconds)) for share in (0.2, 0.3)]
+    assert any(during), "it was never killed during its steps"
+    killed.run_to_its_end()
+    assert outcome(killed.out) == outcome(whole.out)
 
 
 def wait_for(words: str, stream: IO[str] | None) -> None:

@@ -26,7 +26,7 @@ from glassformer.tasks.exporting import export_to_huggingface
 from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.sentence_classes import SentenceClasses
 from glassformer.text.framing import Frame, with_frame
-from killing import PLAN, READY, Moment, Training, outcome
+from killing import check_killed_run
 from toy_texts import arguments, settings, write_labelled, write_running
 
 WORDS = ("good", "bad", "great", "awful", "fine", "poor")
@@ -78,15 +78,7 @@ def test_shuffled_labels_are_not_learnt_on_held_out_texts(here: Path, tmp_path: 
 
 def test_killed_and_run_again_it_ends_with_the_same_bytes(here: Path, tmp_path: Path) -> None:
     given = settings(MODELS["bert"], {"steps": 30, "valid_every": 10, "save_minutes": 0.0001, "ema": 0.9})
-    whole, killed = (
-        Training(arguments("classify", here / "train.tsv", tmp_path / name, given), tmp_path / name)
-        for name in ("whole", "killed")
-    )
-    seconds = whole.run_to_its_end()
-    kills = [Moment(READY, 0.1), Moment(PLAN, 0.2 * seconds), Moment(PLAN, 0.3 * seconds)]
-    assert any([killed.killed_at(moment) for moment in kills])
-    killed.run_to_its_end()
-    assert outcome(killed.out) == outcome(whole.out)
+    check_killed_run(lambda out: arguments("classify", here / "train.tsv", out, given), tmp_path)
 
 
 def test_a_budget_chooses_and_ends(here: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from glassformer.store.run import RunFolder
 from glassformer.tasks.language_modelling import LanguageModelling, counts_between
 from glassformer.training.reading import read_recipe, read_tokenizers
 from glassformer.training.task import Setup
-from killing import PLAN, READY, Moment, Training, outcome
+from killing import check_killed_run
 from toy_texts import arguments, sentences, settings, write_running
 
 MODELS = {
@@ -117,15 +117,7 @@ def test_a_row_ends_with_the_end_mark_and_a_prompt_begins_with_the_begin_mark(tm
 def test_killed_and_run_again_it_ends_with_the_same_bytes(here: Path, tmp_path: Path) -> None:
     given = settings(MODELS["experts"], {"steps": 30, "valid_every": 10, "save_minutes": 0.0001, "ema": 0.9})
     given["data"] = {"max_tokens": WINDOW}
-    whole, killed = (
-        Training(arguments("generate", here / "train.txt", tmp_path / name, given), tmp_path / name)
-        for name in ("whole", "killed")
-    )
-    seconds = whole.run_to_its_end()
-    kills = [Moment(READY, 0.1), Moment(PLAN, 0.2 * seconds), Moment(PLAN, 0.3 * seconds)]
-    assert any([killed.killed_at(moment) for moment in kills])
-    killed.run_to_its_end()
-    assert outcome(killed.out) == outcome(whole.out)
+    check_killed_run(lambda out: arguments("generate", here / "train.txt", out, given), tmp_path)
 
 
 def test_a_budget_chooses_and_ends(here: Path, tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def refuse_options(run: str, options: Mapping[str, object]) -> None:
 
     task = task_of(Path(run))
     for name, value in options.items():
-        if value is not None and task is not None:  # what is no run cannot be measured: the error comes later
+        if value is not None and task is not None:  # other folders fail later, with their own error
             raise SettingsError(f"{name} is for translators; {run} was trained to {task}. Leave it out.")
 
 

@@ -256,8 +256,8 @@ class TextEncoder(LoadedModel):
         config = self.model.config
         if getattr(config, "head", None) != "sentence":
             raise ModelError(
-                "This model has no head for classes of texts. Use a model of the architecture "
-                "BertForSequenceClassification, RobertaForSequenceClassification or RoFormerForSequenceClassification."
+                "This model has no head for classes of texts. Train one with `glassformer train --task classify`, or "
+                "import a BERT, RoBERTa or RoFormer model for sequence classification."
             )
         problem = self.extras.get("problem_type")
         if problem == "regression":

@@ -127,19 +127,19 @@ def refuse_changes(run: RunFolder, changes: Changes, *, accepted: bool = False, 
     """Raises an error that lists the differences, unless all of them can be accepted and are accepted."""
     if not changes or (accepted and not changes.impossible):
         return
-    ways = ["Give the same settings and data to resume exactly"]
+    ways = ["Give the same settings and data" + (" as then" if finished else " to resume exactly")]
     if not finished and not changes.impossible:
-        ways += ["--accept-changes to resume with these (the run then records them)"]
+        ways += ["add --accept-changes to resume with these (the run then records them)"]
     if finished and (budget := changes.budget):
         ways += [
             f"train a new run with that budget (--budget {budget} --out NEW)",
             f"fine-tune this one on new data (--from {run.path} --out NEW)",
         ]
     if accepted and changes.impossible:
-        ways = [f"These cannot be changed in a run that has begun: {'; '.join(changes.impossible)}"]
-    raise RunError(
-        f"{run.path} was started with different settings: {changes}. {', '.join(ways)}, or another --out for a new run."
-    )
+        fixed = "; ".join(changes.impossible)
+        ways = [f"These cannot be changed in a run that has begun: {fixed}. Undo these changes"]
+    ways += ["choose another --out for a new run"]
+    raise RunError(f"{run.path} was started with different settings: {changes}. {', '.join(ways[:-1])}, or {ways[-1]}.")
 
 
 def accept(
