@@ -7,10 +7,8 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,57 +18,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 import rank_work
 
-import glassformer as gf
-from forking import Forked
-from glassformer.store.run import RunFolder
-from toy_texts import settings, write_labelled, write_running
+from two_ranks import PATIENCE, run_ranks, spec_of
 
-PROGRAM = Path(__file__).with_name("rank_work.py")
-PATIENCE = 900  # seconds; only a hang takes so long
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How the ranks of one training ended."""
-
-    codes: list[int]
-    out: list[str]
-    err: list[str]
-
-    def said(self, rank: int) -> dict[str, Any]:
-        result: dict[str, Any] = json.loads(self.out[rank].splitlines()[-1])
-        return result
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def environment(folder: Path, rank: int, port: int, *, apart: bool) -> dict[str, str]:
-    """What torchrun would set. Ranks that are `apart` have caches of their own, as on two machines."""
-    given = {"RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1}
-    given |= {"LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1} if apart else {"LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2}
-    given["GLASSFORMER_CACHE"] = folder / (f"cache-{rank}" if apart else "cache")
-    return os.environ | {name: str(value) for name, value in given.items()}
-
-
-def run_ranks(work: str, spec: dict[str, Any], folder: Path, *, apart: bool = False) -> Ended:
-    """Two ranks on this machine, to their end."""
-    (folder / "spec.json").write_text(json.dumps(spec))
-    port = free_port()
-    processes = [
-        Forked([PROGRAM, work, folder / "spec.json"], environment(folder, rank, port, apart=apart)) for rank in (0, 1)
-    ]
-    try:
-        ends = [process.communicate(timeout=PATIENCE) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    return Ended([process.wait(0) for process in processes], *(list(side) for side in zip(*ends, strict=True)))
 
 
 # The arithmetic
@@ -174,13 +124,9 @@ def recipe(shared_toy: Any) -> dict[str, Any]:
 def whole(recipe: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of two ranks that was never stopped, each on a machine of its own."""
     folder = tmp_path_factory.mktemp("whole")
-    ended = run_ranks("train", training(recipe, folder), folder, apart=True)
+    ended = run_ranks("train", spec_of(recipe, folder), folder, apart=True)
     assert ended.codes == [0, 0], ended.err
     return folder
-
-
-def training(recipe: dict[str, Any], folder: Path, **more: Any) -> dict[str, Any]:
-    return {"recipe": recipe, "out": str(folder / "run"), "other_out": str(folder / "other"), **more}
 
 
 def losses(run: Path) -> list[dict[str, Any]]:
@@ -215,49 +161,28 @@ def test_killed_and_stopped_on_the_way_two_ranks_end_with_the_same_bytes(
     recipe: dict[str, Any], whole: Path, tmp_path: Path
 ) -> None:
     """One rank is killed, then the other is asked to stop; each time the run resumes."""
-    killed = run_ranks("train", training(recipe, tmp_path, strike=[1, 4, signal.SIGKILL]), tmp_path)
+    killed = run_ranks("train", spec_of(recipe, tmp_path, strike=[1, 4, signal.SIGKILL]), tmp_path)
     assert killed.codes[1] == -signal.SIGKILL
     assert killed.codes[0] not in (0, -signal.SIGKILL)  # it ended by itself
     assert [line for line in killed.err[0].splitlines() if "Traceback" in line] == []
     assert "Lost contact with another process" in killed.err[0]
     assert "Run the same command again to resume from the last checkpoint" in killed.err[0]
 
-    stopped = run_ranks("train", training(recipe, tmp_path, strike=[1, 4, signal.SIGTERM]), tmp_path)
+    stopped = run_ranks("train", spec_of(recipe, tmp_path, strike=[1, 4, signal.SIGTERM]), tmp_path)
     assert stopped.codes == [0, 0], stopped.err
     assert [stopped.said(rank) for rank in (0, 1)] == [{"rank": rank, "step": 5, "stopped": ""} for rank in (0, 1)]
     assert (tmp_path / "run" / "checkpoints" / "step-00000005").is_dir()
 
-    ended = run_ranks("train", training(recipe, tmp_path), tmp_path)
+    ended = run_ranks("train", spec_of(recipe, tmp_path), tmp_path)
     assert ended.codes == [0, 0], ended.err
     assert digest(tmp_path / "run" / "model.safetensors") == digest(whole / "run" / "model.safetensors")
     assert losses(tmp_path / "run") == losses(whole / "run")
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("task", ["classify", "generate"])
-def test_two_ranks_train_other_tasks_as_one_process_with_twice_the_batches(task: str, tmp_path: Path) -> None:
-    write = {"classify": write_labelled, "generate": write_running}[task]
-    kind = {"classify": "bert", "generate": "llama"}[task]
-    recipe = {
-        "task": task,
-        "data": {"files": str(write(tmp_path / "train.tsv" if task == "classify" else tmp_path / "train.txt"))},
-        **settings({"kind": kind, "dropout": 0.0}, {"steps": 12, "valid_every": 6, "batch_tokens": 150}),
-    }
-    ended = run_ranks("train", training(recipe, tmp_path), tmp_path)
-    assert ended.codes == [0, 0], ended.err
-    doubled = {**recipe, "train": {**recipe["train"], "accumulate": 2}}
-    gf.train(doubled, out=tmp_path / "alone")
-    together, alone = (RunFolder(tmp_path / name).weights()[0] for name in ("run", "alone"))
-    assert together.keys() == alone.keys()
-    for name, weight in alone.items():
-        torch.testing.assert_close(together[name], weight, rtol=0, atol=2e-5)
-    ours, theirs = (validated[-1] for validated in map(losses, (tmp_path / "run", tmp_path / "alone")))
-    assert ours["measured"] == pytest.approx(theirs["measured"], rel=1e-3)
-
-
 def test_an_error_ends_all_ranks_with_one_message(recipe: dict[str, Any], tmp_path: Path) -> None:
     wrong = {**recipe, "train": {**recipe["train"], "ranks": 3}}
-    failed = run_ranks("train", training(wrong, tmp_path), tmp_path)
+    failed = run_ranks("train", spec_of(wrong, tmp_path), tmp_path)
     assert 0 not in failed.codes
     assert failed.err[0].startswith(
         "glassformer: train.ranks = 3, but 2 processes were started. Start 3 with `torchrun"

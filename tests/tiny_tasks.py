@@ -1,0 +1,52 @@
+"""Every task that can be trained, as small as it gets: what the tests of the engine run for each of them.
+
+To include a task, write a function that makes its material in a folder and returns its recipe, and add it to `TINY`.
+The recipe should take about 0.2 s for its 9 steps, with dropout on (and random masks or augmentation if the task has
+them), so that the tests see whether random numbers continue exactly after a stop. `plain` turns dropout off, for two
+ranks against one process; a task with other random parts per batch turns them off in `WITHOUT_CHANCE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toy_corpus import write_toy
+from toy_texts import settings, write_labelled, write_running
+
+Recipe = dict[str, Any]
+TRAIN = {"steps": 9, "valid_every": 3, "batch_tokens": 150, "valid_sentences": 4}
+
+
+def translate(folder: Path) -> Recipe:
+    return {"task": "translate", **write_toy(folder).recipe(train=TRAIN)}
+
+
+def generate(folder: Path) -> Recipe:
+    data = {"files": str(write_running(folder / "train.txt")), "max_tokens": 24}
+    return {"task": "generate", "data": data, **settings({"kind": "llama"}, TRAIN)}
+
+
+def classify(folder: Path) -> Recipe:
+    data = {"files": str(write_labelled(folder / "train.tsv"))}
+    return {"task": "classify", "data": data, **settings({"kind": "bert"}, TRAIN)}
+
+
+TINY: dict[str, Callable[[Path], Recipe]] = {
+    "translate": translate,
+    "generate": generate,
+    "classify": classify,
+}
+WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {}  # sections of a recipe that turn random parts off
+
+
+def plain(name: str, folder: Path) -> Recipe:
+    """The recipe without dropout and other chance, so that several ranks can equal one process."""
+    recipe = TINY[name](folder)
+    return changed(changed(recipe, {"model": {"dropout": 0.0}}), WITHOUT_CHANCE.get(name, {}))
+
+
+def changed(recipe: Recipe, sections: Mapping[str, Mapping[str, Any]]) -> Recipe:
+    """The recipe with other settings in some sections."""
+    return recipe | {name: {**recipe.get(name, {}), **section} for name, section in sections.items()}
