@@ -24,7 +24,13 @@ tokenizer = typer.Typer(
     epilog="Example:  glassformer tokenizer train corpus.en corpus.de --out tokenizer.json",
 )
 
-File = Annotated[Path, typer.Argument(help="A tokenizer.json, from glassformer or another program, or a run folder.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="A tokenizer.json, from glassformer or another program; or a folder: a run, an imported model, or one "
+        "with GPT-2's vocab.json and merges.txt, BERT's vocab.txt or a SentencePiece file."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -80,10 +86,15 @@ def trace(file: File, word: str) -> None:
 
 
 def load(file: Path) -> Tokenizer:
-    """The tokenizer in a file or run folder: the shared one, or that of the source side."""
+    """The tokenizer in a file or folder: the shared one, or that of the source side."""
     from glassformer.text import Tokenizer
 
-    if file.is_dir():
-        names = [name for name in ("tokenizer.json", "source.tokenizer.json") if (file / name).is_file()]
-        file = file / names[0] if names else file
-    return Tokenizer.load(file)
+    if not file.is_dir():
+        return Tokenizer.load(file)
+    for name in ("tokenizer.json", "source.tokenizer.json"):
+        if (file / name).is_file():
+            return Tokenizer.load(file / name)
+
+    from glassformer.hub.huggingface.tokenizers import tokenizer_in
+
+    return tokenizer_in(file)

@@ -16,6 +16,8 @@ import numpy as np
 import tokenizers
 from numpy.typing import NDArray
 
+from glassformer.text.byte_level import cuts_at_spaces
+
 MOST = 200_000  # chunks remembered, so that memory stays flat
 NORMAL_FORMS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
 
@@ -31,8 +33,7 @@ def can_be_chunked(inner: tokenizers.Tokenizer) -> bool:
     return (
         model["type"] == "BPE"
         and not model.get("dropout")
-        and before.get("type") == "ByteLevel"
-        and before.get("use_regex", True)
+        and cuts_at_spaces(before)
         and forms <= NORMAL_FORMS
         and all(token["special"] for token in content["added_tokens"])
     )

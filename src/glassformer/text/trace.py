@@ -17,6 +17,13 @@ from glassformer.text.wordpiece import Merge
 Show = Callable[[str], str]
 
 
+HOW = {
+    "bpe": "Join the two neighbours whose merge has the lowest rank; rank 0 was learned first. Stop when none fits.",
+    "wordpiece": "Take the longest piece of the vocabulary that begins the rest of the word. Continue after it.",
+    "unigram": "The segmentation with the highest sum of log-probabilities.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class TraceStep:
     """One step. `tried` are the candidates looked up before one was found, the longest first (WordPiece only)."""
@@ -27,6 +34,7 @@ class TraceStep:
     rank: int | None
     score: float | None
     tried: tuple[str, ...] = ()
+    count: int | None = None  # how often the merged pair was seen when it was learned, if the file says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +48,51 @@ class Trace:
     ids: tuple[int, ...]
 
     def __str__(self) -> str:
-        rows = [("step", "merge", "rank", "score", "pieces"), *(self._row(n) for n in range(len(self.steps)))]
-        widths = [max(width(row[column]) for row in rows) for column in range(4)]
-        lines = ["  ".join([*map(_padded, row, widths), row[4]]) for row in rows]
         found = " ".join(f"{piece} ({number})" for piece, number in zip(self.pieces, self.ids, strict=True))
-        return "\n".join([f"{self.kind}: {self.word}", *lines, f"ids: {found}"])
+        how = [HOW[self.kind]] if self.kind in HOW and self.steps else []
+        table = _table(self._rows()) if self.pieces else []
+        return "\n".join([f"{self.kind}: {self.word}", *how, *table, f"ids: {found}"])
 
-    def _row(self, number: int) -> tuple[str, ...]:
-        step = self.steps[number]
-        merge = " + ".join(step.merged) if step.merged else "-"
-        rank = "-" if step.rank is None else f"{step.rank}"
-        score = "-" if step.score is None else f"{step.score:.4g}"
-        return f"{number + 1}", merge, rank, score, " | ".join(step.after)
+    def _rows(self) -> list[tuple[str, ...]]:
+        if self.kind == "bpe":
+            return _merge_rows(self.steps, self.pieces)
+        if self.kind == "wordpiece":
+            return _match_rows(self.steps)
+        score = [("step", "score", "pieces")] if self.kind == "unigram" else [("step", "pieces")]
+        rows = [(f"{n}", *_number(step.score), " | ".join(step.after)) for n, step in enumerate(self.steps, 1)]
+        return [*score, *rows]
+
+
+def _merge_rows(steps: Sequence[TraceStep], pieces: Sequence[str]) -> list[tuple[str, ...]]:
+    """BPE: the pieces before the first merge, then each merge."""
+    start = steps[0].before if steps else pieces
+    rows = [
+        (f"{n}", " + ".join(step.merged or ()), f"{step.rank}", " | ".join(step.after))
+        for n, step in enumerate(steps, 1)
+    ]
+    return [("step", "merge", "rank", "pieces"), ("start", "", "", " | ".join(start)), *rows]
+
+
+def _match_rows(steps: Sequence[TraceStep]) -> list[tuple[str, ...]]:
+    """WordPiece: what was left of the word, the longest match, and the merge of the training that made this piece."""
+    learned = any(step.merged for step in steps)
+    more = ("learned from", "rank", "count", "score") if learned else ()
+    rows: list[tuple[str, ...]] = [("step", "rest", "longest match", "lookups", *more)]
+    for number, step in enumerate(steps, 1):
+        known = (" + ".join(step.merged), f"{step.rank}", f"{step.count}", *_number(step.score)) if step.merged else ()
+        own = known or (("a single character", "", "", "") if learned else ())
+        rows.append((f"{number}", step.before[-1], step.tried[-1], f"{len(step.tried)}", *own))
+    return rows
+
+
+def _number(score: float | None) -> tuple[str, ...]:
+    return () if score is None else (f"{score:.4g}",)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns side by side; the last one is not padded."""
+    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return ["  ".join([*map(_padded, row, widths), row[-1]]).rstrip() for row in rows]
 
 
 def _padded(text: str, columns: int) -> str:
@@ -166,6 +207,7 @@ class WordPieceSteps:
             rank=rank,
             score=merge.score if merge else None,
             tried=tuple(map(show, tried)),
+            count=merge.count if merge else None,
         )
 
 

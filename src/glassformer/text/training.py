@@ -12,7 +12,9 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 
 from glassformer import limits
 from glassformer.errors import TokenizerError
+from glassformer.text.byte_level import CharacterCounts, byte_level_entries, byte_level_words, words_with_spaces
 from glassformer.text.graphemes import grapheme_splitter
+from glassformer.text.library import state_of
 from glassformer.text.pieces import CONTINUES, MARK
 from glassformer.text.tokenizer import SPECIAL_TOKENS, UNK, Tokenizer
 from glassformer.text.wordpiece import alphabet, learn_merges
@@ -116,21 +118,32 @@ def train_bpe(
     min_frequency: int,
     progress: Progress,  # noqa: ARG001 (the library reports nothing)
 ) -> Tokenizer:
-    """Byte-level BPE: starts from all 256 bytes and joins the most frequent pair repeatedly. Nothing is unknown."""
+    """Byte-level BPE: joins the most frequent pair repeatedly, of characters; rare ones are bytes. Nothing is unknown.
+
+    The usual way, pairs of bytes from the start, spends much of a vocabulary on pieces that end inside a character,
+    where characters have several bytes.
+    """
     _check_at_least("vocab_size of bpe (256 bytes and 4 special tokens)", vocab_size, 256 + len(SPECIAL_TOKENS))
-    inner = tokenizers.Tokenizer(models.BPE())
-    _set_normalizer(inner, rules)
-    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        min_frequency=min_frequency,
-        special_tokens=list(SPECIAL_TOKENS),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
+    learner = tokenizers.Tokenizer(models.BPE())
+    _set_normalizer(learner, rules)
+    learner.pre_tokenizer = words_with_spaces()
+    counts = CharacterCounts(learner.normalizer)
+    learner.train_from_iterator(counts.reading(map(_checked_text, texts)), _pairs(vocab_size, min_frequency))
+    merges = [tuple(pair) for pair in state_of(learner.model)["merges"]]
+    entries = byte_level_entries(
+        counts.usual(vocab_size // 2 - 128, min_frequency), merges, size=vocab_size - len(SPECIAL_TOKENS)
     )
-    inner.train_from_iterator(map(_checked_text, texts), trainer)
+    inner = tokenizers.Tokenizer(models.BPE(_numbered([*SPECIAL_TOKENS, *entries.tokens]), entries.merges))
+    _set_normalizer(inner, rules)
+    inner.pre_tokenizer = byte_level_words()
+    inner.decoder = decoders.ByteLevel()
+    inner.add_special_tokens(list(SPECIAL_TOKENS))
     return Tokenizer(inner)
+
+
+def _pairs(vocab_size: int, min_frequency: int) -> trainers.BpeTrainer:
+    """Learns at least the merges that fit into the vocabulary beside 256 bytes; what is too much is cut off."""
+    return trainers.BpeTrainer(vocab_size=vocab_size + 256, min_frequency=min_frequency, show_progress=False)
 
 
 def train_wordpiece(

@@ -24,11 +24,13 @@ def test_bpe_trace_shows_each_merge() -> None:
     assert str(trace) == "\n".join(
         [
             "bpe: lowest",
-            "step  merge   rank  score  pieces",
-            "1     e + s   0     -      l | o | w | es | t",
-            "2     es + t  1     -      l | o | w | est",
-            "3     l + o   2     -      lo | w | est",
-            "4     lo + w  3     -      low | est",
+            "Join the two neighbours whose merge has the lowest rank; rank 0 was learned first. Stop when none fits.",
+            "step   merge   rank  pieces",
+            "start                l | o | w | e | s | t",
+            "1      e + s   0     l | o | w | es | t",
+            "2      es + t  1     l | o | w | est",
+            "3      l + o   2     lo | w | est",
+            "4      lo + w  3     low | est",
             "ids: low (263) est (261)",
         ]
     )
@@ -46,6 +48,11 @@ def test_wordpiece_trace_shows_matches_and_the_merges_that_made_them() -> None:
     assert first.rank is not None
     assert first.score is not None
     assert first.score > 0
+    assert first.count == 7  # low five times, lower twice
+    _, _, head, one, two, _ = str(trace).split("\n")
+    assert head.split() == ["step", "rest", "longest", "match", "lookups", "learned", "from", "rank", "count", "score"]
+    assert one.split()[:5] == ["1", "▁lowest", "▁low", "4", "▁lo"]
+    assert two.split()[:4] == ["2", "##est", "##est", "1"]
 
 
 def test_unknown_words_have_one_step() -> None:
@@ -69,6 +76,7 @@ def test_nothing_to_trace(kind: str) -> None:
 
 def test_columns_stay_aligned_in_any_script() -> None:
     trace = train_tokenizer("bpe", ["日本語 हिन्दी"] * 3, vocab_size=300).trace("日本語")
-    _, head, *rows, _ = str(trace).split("\n")
+    _, _, head, start, *rows, _ = str(trace).split("\n")
+    assert start.split()[:2] == ["start", trace.steps[0].before[0]]
     starts = {width(row) - width(" | ".join(step.after)) for row, step in zip(rows, trace.steps, strict=True)}
     assert starts == {head.index("pieces")}

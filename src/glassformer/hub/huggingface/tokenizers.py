@@ -39,6 +39,7 @@ DEFAULTS = {  # names of the special tokens if no file gives them
     "t5": {"unk": "<unk>", "eos": "</s>", "pad": "<pad>"},
 }
 FAMILIES = {"roformer": "bert", "mixtral": "llama", "mistral": "llama", "mt5": "t5", "xlm-roberta": "roberta"}
+SHOWN = 8  # files of a folder that an error lists
 SENTINELS = 100  # T5's <extra_id_0> to <extra_id_99>
 MOST_SENTINELS = 10_000
 
@@ -60,6 +61,20 @@ def read_tokenizers(folder: Path, theirs: Mapping[str, Any]) -> tuple[Tokenizer 
         if (folder / name).is_file():
             return sentencepiece(folder, name, family), None
     return None, None
+
+
+def tokenizer_in(folder: Path) -> Tokenizer:
+    """The tokenizer of a folder with tokenizer files of any kind, with or without a model; the source side's of two."""
+    if (folder / "encoder.json").is_file() and (folder / "vocab.bpe").is_file():  # as GPT-2 was first published
+        return gpt2_tokenizer(folder / "encoder.json", folder / "vocab.bpe")
+    found, _ = read_tokenizers(folder, optional_json(folder / "config.json"))
+    if found is None:
+        files = ", ".join(sorted(one.name for one in folder.iterdir())[:SHOWN]) or "nothing"
+        raise ImportingError(
+            f"{folder} has no tokenizer. It has {files}. Expected {FAST}, vocab.json with merges.txt (GPT-2), "
+            f"vocab.txt (BERT) or a SentencePiece file ({', '.join(SENTENCEPIECE)})."
+        )
+    return found
 
 
 # One kind of files each
