@@ -110,6 +110,7 @@ class Turn:
             "steps": self.done,
             "tokens": self.tokens,
             "tokens_per_second": self.tokens / seconds,
+            "targets_per_second": self.targets / seconds,
             "loss": self.loss / max(self.targets, 1),
         }
 

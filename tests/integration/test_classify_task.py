@@ -152,6 +152,24 @@ def test_the_body_of_a_model_made_by_others_gets_a_new_head(
     assert gf.load(tmp_path / "run").bundle.extras["labels"] == ["neg", "other", "pos"]
 
 
+def test_an_encoder_of_sentences_is_read_by_its_mean(tmp_path: Path, command: Command) -> None:
+    """Nobody has trained the pooler of such a model. It may be chosen, and only then can the run be exported."""
+    save_bundle(encoder_models.bert(head="none", extras={"pooling": "mean", "normalise": True}), tmp_path / "body")
+    rows = [(text, label) for _ in range(10) for text, label in (("the dog runs", "a"), ("money of france", "b"))]
+    (tmp_path / "train.tsv").write_text(
+        "".join(f"{text} {'the ' * (i % 7)}\t{y}\n" for i, (text, y) in enumerate(rows))
+    )
+    train = {"train": {"steps": 2, "threads": 1, "device": "cpu"}}
+    for pooling, more in (("mean", ()), ("first", ("--set", "model.pooling=first"))):
+        out = tmp_path / pooling
+        given = ("--from", str(tmp_path / "body"), *more)
+        done = command(*arguments("classify", tmp_path / "train.tsv", out, train, *given))
+        assert done.code == 0, done.err
+        assert gf.load(out).model.config.pooling == pooling
+        exported = command("export", out, "--to", "huggingface", "--out", tmp_path / f"{pooling}-exported")
+        assert (exported.code == 0) == (pooling == "first"), exported.err
+
+
 def test_a_vocabulary_that_does_not_fit_is_refused_in_one_line(
     runs: dict[str, Path], tmp_path: Path, command: Command
 ) -> None:

@@ -30,6 +30,7 @@ from glassformer.nn.heads import ClassHead, FirstTokenHead, MaskedWordsHead, Spa
 from glassformer.nn.init import init_normal
 from glassformer.nn.masks import hiding_padding
 from glassformer.nn.norms import LayerNorm
+from glassformer.nn.pooling import mean_of_rows
 from glassformer.nn.positions import LearnedPositions
 from glassformer.nn.residual import PostNorm
 from glassformer.nn.taps import Tap
@@ -73,6 +74,11 @@ class BertConfig(Settings):
     pooler: bool = Field(
         True, description="Whether there is a pooler: a vector for the whole input, from the first token's."
     )
+    pooling: Literal["first", "mean"] = Field(
+        "first",
+        description="What the class of an input is predicted from: the pooler's vector (first), or the mean of the "
+        "last hidden states of all tokens (mean). Other programs can read only classifiers with first.",
+    )
     head: Head = Field(
         "none",
         description="What is predicted: masked words (words), words and next sentence (pretraining), the class of the "
@@ -95,7 +101,8 @@ class BertConfig(Settings):
     def _parts_fit(self) -> BertConfig:
         if self.d % self.h:
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: the heads share the width evenly")
-        if self.head in ("pretraining", "sentence") and not self.pooler:
+        pooled = self.head == "pretraining" or (self.head == "sentence" and self.pooling == "first")
+        if pooled and not self.pooler:
             raise ValueError(f"head = {self.head!r} reads the pooler's output: it needs pooler = true")
         return self
 
@@ -168,7 +175,7 @@ class Bert(WithTapes):
         hidden = self.hidden(batch)
         if self.head is None:
             return hidden
-        return self.logits(self.head(self.pool(hidden) if self.config.head == "sentence" else hidden))
+        return self.logits(self.head(self.whole(hidden, batch) if self.config.head == "sentence" else hidden))
 
     def hidden(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states (B, T, D)."""
@@ -183,8 +190,14 @@ class Bert(WithTapes):
         self.inputs.check_length(batch.ids.size(1))
         return fast_rows(self, batch)
 
+    def whole(self, hidden: Tensor, batch: SegmentedBatch) -> Tensor:
+        """What the class of each whole input is predicted from, (B, D)."""
+        if self.config.pooling == "first":
+            return self.pool(hidden)
+        return self.pooled(mean_of_rows(hidden, batch.lengths))
+
     def pool(self, hidden: Tensor) -> Tensor:
-        """A vector for each whole input, (B, D)."""
+        """The pooler's vector for each whole input, (B, D)."""
         if self.pooler is None:
             raise ModelError("This model has no pooler. Use the mean of the hidden states instead.")
         return self.pooled(self.pooler(hidden))

@@ -98,7 +98,8 @@ class SentenceClasses(Task):
         if unknown and "labels" in recipe.model_fields_set:
             raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(recipe.labels)}.")
         labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
-        model = recipe.model.decided({"head": "sentence", "classes": len(labels), "pooler": True})
+        pooler = getattr(recipe.model, "pooling", "first") == "first"
+        model = recipe.model.decided({"head": "sentence", "classes": len(labels), "pooler": pooler})
         return recipe.decided({"labels": labels, "model": model})
 
     def inherited(self, recipe: ClassRecipe, base: ClassRecipe) -> ClassRecipe:

@@ -42,6 +42,8 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
     if recipe is not None:
         return Start(path, recipe.text, recipe.model, tokenizers, weights, recipe)
     config = cast(Settings, bundle.model.config)
+    if bundle.extras.get("pooling") == "mean" and hasattr(config, "pooling"):  # no one has trained its pooler
+        config = config.decided({"pooling": "mean"})
     return Start(path, TextSettings(kind="imported"), config, tokenizers, weights)
 
 

@@ -22,6 +22,8 @@ MOST_VALIDATIONS = 20
 WORTH_HAVING = 6  # validations; beyond that, more examples in each are better than more validations
 KEPT_BACK = 0.01  # share of the time kept as a reserve, because a forecast is never exact
 SHAPE = {"size", "N", "N_decoder", "d", "h", "d_ff"}  # settings of a model; a user who sets one has chosen the model
+UPDATES = 250  # of fine-tuning: enough to learn a few hundred examples
+FEWEST_TOGETHER, MOST_TOGETHER = 16, 48  # examples of an update when a pretrained body gets new heads
 PIECES = ("bpe", "wordpiece")  # vocabularies whose size can be chosen
 
 R = TypeVar("R", bound=Recipe)
@@ -98,9 +100,11 @@ def with_model(recipe: R, rules: BudgetRules, ladder: Sequence[Sizes], work: Wor
 
 def with_training(recipe: R, rules: BudgetRules, work: Work, *, seconds: float, ranks: int = 1) -> R:
     """Chooses optimiser, schedule, batch and dropout. Fine-tuning has already chosen its own, gentler ones."""
-    if recipe.train.start_from:
-        return recipe.with_open("train", {"schedule": "linear", "patience": 0})
     epochs = work.epochs_in(seconds, recipe.model)
+    if recipe.train.start_from:
+        seen = min(epochs, recipe.train.epochs) * work.all_tokens / (ranks * recipe.train.accumulate)
+        batch = smaller_batch(recipe.train.batch_tokens, seen)
+        return recipe.with_open("train", {"schedule": "linear", "patience": 0, "batch_tokens": batch})
     smallest, largest = rules.batch_tokens
     together = ranks * recipe.train.accumulate  # batches of one update
     batch = min(largest, max(smallest, int(epochs * work.all_tokens / rules.updates / together) // 256 * 256))
@@ -114,6 +118,11 @@ def with_training(recipe: R, rules: BudgetRules, work: Work, *, seconds: float, 
     recipe = recipe.with_open("train", train)
     passes, shares = zip(*rules.dropout, strict=True)
     return recipe.with_open("model", {"dropout": round(float(np.interp(epochs, passes, shares)), 2)})
+
+
+def smaller_batch(tokens: int, seen: float) -> int:
+    """A batch that still gives enough updates if the time allows only `seen` tokens; at least a third of `tokens`."""
+    return max(tokens * FEWEST_TOGETHER // MOST_TOGETHER, min(tokens, int(seen / UPDATES)))
 
 
 def with_validation(recipe: R, rules: BudgetRules, *, seconds: float, held: int) -> R:

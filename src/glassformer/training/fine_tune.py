@@ -15,11 +15,12 @@ from glassformer.errors import DataError, SettingsError
 from glassformer.text import Tokenizer
 from glassformer.text.settings import TextSettings
 from glassformer.training.budget_rules import R
+from glassformer.training.fine_tune_length import rate_for
 from glassformer.training.settings import TrainSettings
 from glassformer.training.task import Material, Task, Tokenizers
 from glassformer.training.watching import TrainingWatcher
 
-FREE = {"dropout"}  # model settings that may differ, because the weights fit any value
+FREE = {"dropout", "pooling"}  # model settings that may differ, because the weights fit any value
 GENTLER = 10  # the highest learning rate is divided by this, so that less is forgotten
 LOOKED_AT = 1000  # examples that are read to see whether the vocabulary fits
 MOST_UNKNOWN = 0.05  # share of unknown tokens
@@ -48,14 +49,14 @@ def started_from(task: Task, start: Start, recipe: R) -> R:
     """The recipe with the vocabulary and shape of the start model; raises an error if the user set other ones."""
     refuse_other_shape(start, recipe)
     model = start.model
-    if "dropout" in recipe.model.model_fields_set:
-        model = model.model_copy(update={"dropout": recipe.model.dropout})
+    free = {name: getattr(recipe.model, name) for name in FREE & recipe.model.model_fields_set}
+    model = model.model_copy(update=free) if free else model
     started = recipe.decided({"text": start.text, "model": model})
     if start.is_whole:
         rate = comparable_rate(start.recipe.train, recipe.train.optimiser) / GENTLER
         started = task.inherited(started.with_open("train", {"lr": rate}), start.recipe)
     else:
-        started = started.with_open("train", task.fine_tuning)
+        started = started.with_open("train", {"lr": rate_for(start.model.d), **task.fine_tuning})
     validate(type(recipe), started.model_dump(), origin=f"--from {start.path}")  # old and new parts together
     return started
 

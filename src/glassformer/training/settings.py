@@ -166,7 +166,7 @@ class TrainSettings(Settings):
         open_warmup = self.warmup is None or "warmup" not in self.model_fields_set  # a budget changes the steps
         decided = {
             "steps": steps,
-            "warmup": min(400, steps // 20) if open_warmup else self.warmup,
+            "warmup": min(400, steps // (10 if self.start_from else 20)) if open_warmup else self.warmup,
             "valid_every": self.valid_every or min(steps, max(10, -(-steps // 20))),
             "threads": threads,
             "ranks": ranks,

@@ -86,8 +86,9 @@ class Task:
     kinds: tuple[str, ...]  # of models that it can train
     metrics: tuple[Metric, ...] = ()  # besides the loss, the first one is the headline; taken from `recipe`
     rules: BudgetRules = BudgetRules()  # how a time budget is spent
-    # Settings of [train] for a model that starts from another task's body, where they are open.
-    fine_tuning: Mapping[str, Any] = MappingProxyType({"lr": 5e-5, "epochs": 3.0, "warmup": None})
+    # Settings of [train] for a model that starts from another task's body, where they are open. Without lr, the width
+    # decides it (training/fine_tune_length.py).
+    fine_tuning: Mapping[str, Any] = MappingProxyType({"epochs": 3.0, "warmup": None})
     is_oldest: bool = False  # runs that name no task have this one
     decided_names: tuple[str, ...] = ()  # settings that `decided` and `fitted` choose
     adjusted_names: tuple[str, ...] = ()  # settings that `fitted` may change although the user may set them

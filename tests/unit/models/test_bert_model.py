@@ -210,3 +210,12 @@ def test_an_id_that_there_is_not_is_no_reading_elsewhere() -> None:
     model = small_bert()
     with pytest.raises(IndexError, match="not in the vocabulary"):
         taped(model, Batch(torch.tensor([[3, 31]]), torch.tensor([2])))
+
+
+def test_a_class_by_the_mean_of_all_tokens_needs_no_pooler() -> None:
+    model, batch = small_bert(head="sentence", pooling="mean", pooler=False, classes=5), batch_of(11, 4, 1)
+    hidden = model.hidden(batch)
+    means = torch.stack([row[:length].mean(0) for row, length in zip(hidden, batch.lengths, strict=True)])
+    torch.testing.assert_close(model(batch), model.head(means))
+    with pytest.raises(ValidationError, match="pooler = true"):
+        small_bert(head="sentence", pooler=False)

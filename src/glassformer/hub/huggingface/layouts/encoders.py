@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from glassformer.errors import ExportError
 from glassformer.hub.huggingface import fields, sentence_folders
 from glassformer.hub.huggingface.keys import Line
 from glassformer.hub.huggingface.layout import Theirs
@@ -96,6 +97,11 @@ def shape(theirs: Theirs) -> dict[str, Any]:
 def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[str, Any]:
     """The same under their names; `heads`: the name of the architecture with each head, after `base`."""
     config, marks = cast(Config, bundle.model.config), bundle.marks
+    if config.head == "sentence" and getattr(config, "pooling", "first") != "first":
+        raise ExportError(
+            f"model.pooling = {config.pooling!r}: Hugging Face's classifiers predict from the first token alone. To "
+            "export a classifier, train it with --set model.pooling=first."
+        )
     return {
         "architectures": [base + heads[config.head]],
         "vocab_size": config.vocabulary,
