@@ -1,7 +1,8 @@
 """One fine-tuner of a BERT classifier at the end of a wire (see wire.py): ours, a plain loop, or transformers' Trainer.
 
 Everyone starts from the same folder, reads the same texts with the same labels, and makes updates of the same number
-of texts with AdamW, clipping, dropout 0.1 and a linear schedule. A turn counts whole updates, making the batch included.
+of texts with AdamW, clipping, dropout 0.1 and a linear schedule. A turn counts whole updates, with
+the making of the batch.
 
     ours      `glassformer train` itself, paused between two updates while it is not its turn
     loop      `BertForSequenceClassification` in a well-written loop: texts of similar length together, fused AdamW

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from glassformer.config import Settings, validate
+from glassformer.config import validate
 from glassformer.errors import DataError, SettingsError
 from glassformer.text import Tokenizer
 from glassformer.text.settings import TextSettings
@@ -34,7 +34,7 @@ class Start:
 
     path: Path
     text: TextSettings
-    model: Settings
+    model: Any  # the settings of the model
     tokenizers: Tokenizers
     weights: Mapping[str, Tensor]
     recipe: Any = None  # if it is a run of the same task; None: only its body is used, with new heads

@@ -97,7 +97,7 @@ def shape(theirs: Theirs) -> dict[str, Any]:
 def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[str, Any]:
     """The same under their names; `heads`: the name of the architecture with each head, after `base`."""
     config, marks = cast(Config, bundle.model.config), bundle.marks
-    if config.head == "sentence" and getattr(config, "pooling", "first") != "first":
+    if isinstance(config, BertConfig) and config.head == "sentence" and config.pooling != "first":
         raise ExportError(
             f"model.pooling = {config.pooling!r}: Hugging Face's classifiers predict from the first token alone. To "
             "export a classifier, train it with --set model.pooling=first."
