@@ -22,7 +22,7 @@ from glassformer.config import Settings
 from glassformer.nn.attention import CrossAttention, HeadsOut, ScaledDotProduct, SelfAttention
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.experts import Experts
-from glassformer.nn.heads import ClassHead, FirstTokenHead, MaskedWordsHead, VocabularyHead
+from glassformer.nn.heads import ClassHead, FirstTokenHead, LastTokenHead, MaskedWordsHead, VocabularyHead
 from glassformer.nn.patches import GridPositions
 from glassformer.nn.taps import Tap
 
@@ -107,7 +107,9 @@ class Reader:
         own = [(label, weight) for label, weight in module.named_parameters(recurse=False, remove_duplicate=False)]
         new = [weight for label, weight in own if self.first.setdefault(id(weight), f"{place}{label}") == place + label]
         inside = tuple(shortened(part) for part in folded(list(self.parts(module, place, patches))))
-        once = isinstance(module, FirstTokenHead) or (isinstance(module, ClassHead) and self.whole_texts)
+        once = isinstance(module, FirstTokenHead | LastTokenHead) or (
+            isinstance(module, ClassHead) and self.whole_texts
+        )
         flops = own_flops(module) + sum(part.flops for part in inside)
         return Part(
             name=name,

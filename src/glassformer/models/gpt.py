@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from glassformer import limits
 from glassformer.config import Settings
-from glassformer.models.decoding.decoder_only import DecoderOnly
+from glassformer.models.decoding.decoder_only import DecoderOnly, class_head
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.cache import KVCache
@@ -61,6 +61,10 @@ class GptConfig(Settings):
     max_length: int = Field(
         ge=1, le=limits.POSITIONS, description="Number of learned positions: the longest text, in tokens."
     )
+    head: Literal["next", "sentence"] = Field(
+        "next", description="What is predicted: each next token, or the class of the whole text, from its last token."
+    )
+    classes: int = Field(2, ge=1, le=limits.CLASSES, description="Number of classes, for the head sentence.")
     tied: bool = Field(True, description="Whether embedding and output layer are one matrix.")
 
     @model_validator(mode="wrap")
@@ -118,6 +122,7 @@ class Gpt(DecoderOnly):
         self.final_norm = LayerNorm(config.d, eps=config.norm_eps)
         tied_to = self.inputs.embedding.weight if config.tied else None
         self.head = VocabularyHead(config.d, config.vocabulary, tied_to=tied_to)
+        self.classifier = class_head(config)
         self.logits = Tap()
         init_normal(self, residual_scale=(2 * config.N) ** -0.5)
 

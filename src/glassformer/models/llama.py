@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from glassformer import limits
 from glassformer.config import Settings
 from glassformer.models.batches import TextBatch
-from glassformer.models.decoding.decoder_only import DecoderOnly
+from glassformer.models.decoding.decoder_only import DecoderOnly, class_head
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.cache import KVCache
@@ -116,6 +116,10 @@ class LlamaConfig(Settings):
         "none", description="Which projections of attention have biases."
     )
     feed_forward_bias: bool = Field(False, description="Whether the feed-forward network has biases.")
+    head: Literal["next", "sentence"] = Field(
+        "next", description="What is predicted: each next token, or the class of the whole text, from its last token."
+    )
+    classes: int = Field(2, ge=1, le=limits.CLASSES, description="Number of classes, for the head sentence.")
     tied: bool = Field(False, description="Whether embedding and output layer are one matrix.")
     experts: int = Field(
         0,
@@ -237,6 +241,7 @@ class Llama(DecoderOnly):
         self.final_norm = RMSNorm(config.d, eps=config.norm_eps)
         tied_to = self.inputs.embedding.weight if config.tied else None
         self.head = VocabularyHead(config.d, config.vocabulary, tied_to=tied_to)
+        self.classifier = class_head(config)
         self.logits = Tap()
         init_normal(self, residual_scale=(2 * config.N) ** -0.5)
 

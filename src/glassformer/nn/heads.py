@@ -107,6 +107,21 @@ class ClassHead(nn.Module):
         return summed_loss(self(x), labels, label_smoothing)
 
 
+class LastTokenHead(nn.Module):
+    """Logits of classes from the last token of a text, the only one that has seen all others: h W_y, without a bias
+    (Radford et al. 2018, equation 3)."""
+
+    def __init__(self, width: int, classes: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.linear = nn.Linear(width, classes, bias=False)
+
+    def forward(self, hidden: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, D), padded at the end, and (B,) -> (B, classes)."""
+        last = hidden[torch.arange(len(lengths), device=hidden.device), lengths - 1]  # (B, D)
+        return self.linear(self.dropout(last))
+
+
 class SpanHead(nn.Module):
     """Where an answer begins and where it ends: two logits for every token."""
 

@@ -75,7 +75,7 @@ def explain(bundle: Bundle, shown: Text, *, top: int = 5, options: GenerateOptio
         return looking.explain(Translator.of(bundle), shown, beam=None if options is ANSWER else options.beam, top=top)
     if isinstance(model, EncoderDecoder):
         return explain_answer(bundle, shown, top=top, options=options)
-    if isinstance(model, DecoderOnly):
+    if isinstance(model, DecoderOnly) and model.classifier is None:
         return explain_decoder(bundle, shown, top=top)
     return explain_encoder(bundle, shown, top=top)
 

@@ -1,4 +1,4 @@
-"""Sentence classes: the label of a text or of a pair of texts. BERT-type models.
+"""Sentence classes: the label of a text or of a pair of texts. BERT-type models, and GPT-type ones.
 
 The columns of the data decide what is learned: text,label or text,text,label. Shapes: B texts, K classes.
 """
@@ -25,19 +25,33 @@ from glassformer.evaluate.classes import class_metrics, confusion
 from glassformer.evaluate.metric import Metric
 from glassformer.explain.report import ShownTable
 from glassformer.models.bert import BertConfig
+from glassformer.models.gpt import GptConfig
+from glassformer.models.llama import LlamaConfig
 from glassformer.models.registry import build, sizes
 from glassformer.models.roformer import RoFormerConfig
 from glassformer.store.bundle import Bundle, SpecialIds
-from glassformer.tasks.embedding import TextEncoder, frame_for
+from glassformer.tasks.decoder_classes import (
+    DECODERS,
+    class_settings,
+    frame_around,
+    logits_and_auxiliary,
+    refuse_auxiliary,
+)
+from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.text import Tokenizer, train_tokenizer
-from glassformer.text.framing import framed, with_frame
+from glassformer.text.framing import Frame, framed, with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
 
 MOST_CLASSES, MOST_WRONG, MOST_TEXT = 20, 12, 400  # limits for the report
-LADDERS = {"bert": ("mini", "tiny"), "roformer": ("small", "tiny")}
+LADDERS = {
+    "bert": ("mini", "tiny"),
+    "roformer": ("small", "tiny"),
+    "gpt": ("mini", "tiny", "nano"),
+    "llama": ("tiny", "nano"),
+}
 Example = tuple[tuple[str, ...], str]  # one or two texts, and the label
 
 
@@ -47,10 +61,11 @@ class ClassRecipe(Recipe):
     task: Literal["classify"] = Field("classify", description="What is learned, named by the verb that uses it.")
     labels: tuple[str, ...] = Field((), description="Names of the classes. Default: the labels of the data.")
     data: LabelledDataSettings = Field(default_factory=LabelledDataSettings)
-    model: Annotated[BertConfig | RoFormerConfig, Field(discriminator="kind")]
+    model: Annotated[BertConfig | RoFormerConfig | GptConfig | LlamaConfig, Field(discriminator="kind")]
 
     metrics = class_metrics()
-    usual_model = MappingProxyType({"kind": "bert"})
+    usual_model = MappingProxyType({"kind": "bert", "size": "tiny", "vocabulary": 1})  # the tokenizer decides the last
+    auxiliary_kinds = DECODERS
     usual_train = MappingProxyType({"label_smoothing": 0.0})  # probabilities are to be believed
 
     @field_validator("labels")
@@ -68,7 +83,7 @@ class SentenceClasses(Task):
     title = "A Transformer that learns to classify texts"
     unit, units = "example", "examples"
     recipe = ClassRecipe
-    kinds = ("bert", "roformer")
+    kinds = ("bert", "roformer", *DECODERS)
     rules = BudgetRules(
         rate=1e-3,
         train={"optimiser": "adamw"},
@@ -76,7 +91,7 @@ class SentenceClasses(Task):
         weights_per_token=20,
         quick_predictions=True,
     )
-    new_heads = ("head.",)
+    new_heads = ("head.", "classifier.")
     decided_names = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
 
     def read(self, recipe: ClassRecipe, listener: Listener) -> Material:
@@ -98,8 +113,8 @@ class SentenceClasses(Task):
         if unknown and "labels" in recipe.model_fields_set:
             raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(recipe.labels)}.")
         labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
-        pooler = getattr(recipe.model, "pooling", "first") == "first"
-        model = recipe.model.decided({"head": "sentence", "classes": len(labels), "pooler": pooler})
+        refuse_auxiliary(recipe.model.kind, recipe.train.auxiliary)
+        model = recipe.model.decided(class_settings(recipe.model, len(labels)))
         return recipe.decided({"labels": labels, "model": model})
 
     def inherited(self, recipe: ClassRecipe, base: ClassRecipe) -> ClassRecipe:
@@ -123,7 +138,7 @@ class SentenceClasses(Task):
             normalization=text.normalization,
             progress=listener.on_count,
         )
-        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, marks_of(Setup(recipe, {TOKENIZER: tokenizer}))))}
+        return {TOKENIZER: with_frame(tokenizer, frame_in(Setup(recipe, {TOKENIZER: tokenizer})))}
 
     def fitted(self, recipe: ClassRecipe, tokenizers: Tokenizers) -> ClassRecipe:
         if recipe.text.kind == "imported":  # some of these have more rows than tokens
@@ -135,7 +150,7 @@ class SentenceClasses(Task):
 
     def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
         """Texts with their special tokens. Texts that are too long are shortened; of two texts, the longer one."""
-        frame = frame_for(setup.tokenizer, marks_of(setup))
+        frame = frame_in(setup)
         number = {label: i for i, label in enumerate(setup.recipe.labels)}
         longest = min(setup.recipe.data.max_tokens, setup.recipe.model.max_length)
         rows = [framed(frame, setup.tokenizer.encode_batch(list(texts)), most=longest) for texts, _ in examples]
@@ -167,8 +182,13 @@ class SentenceClasses(Task):
 
     def loss(self, setup: Setup, model: Any, batch: LabelledBatch) -> tuple[Tensor, int]:
         smoothing = setup.recipe.train.label_smoothing
-        logits = model(batch).float()  # (B, K)
-        return F.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=smoothing), batch.weight
+        auxiliary: Tensor | float = 0.0
+        if setup.recipe.model.kind in DECODERS:
+            logits, auxiliary = logits_and_auxiliary(model, batch, setup.recipe.train.auxiliary)
+        else:
+            logits = model(batch)  # (B, K)
+        summed = F.cross_entropy(logits.float(), batch.labels, reduction="sum", label_smoothing=smoothing)
+        return summed + auxiliary, batch.weight
 
     def losses(self, setup: Setup, model: Any, batch: LabelledBatch) -> list[tuple[float, float]]:  # noqa: ARG002
         found = F.cross_entropy(model(batch).float(), batch.labels, reduction="none")
@@ -177,7 +197,10 @@ class SentenceClasses(Task):
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
         extras = {"labels": list(setup.recipe.labels), "max_length": setup.recipe.data.max_tokens}
         extras["texts"] = setup.recipe.data.texts_each
-        found = TextEncoder(Bundle(setup.recipe.model.kind, model, setup.tokenizer, marks_of(setup), extras))
+        kind, tokenizer = setup.recipe.model.kind, setup.tokenizer
+        if kind in DECODERS:
+            tokenizer = with_frame(tokenizer, frame_in(setup))
+        found = TextEncoder(Bundle(kind, model, tokenizer, marks_of(setup), extras))
         found.origin = origin
         return found
 
@@ -245,6 +268,10 @@ def wrong_table(found: Evaluation) -> list[ShownTable]:
     note = "Wrong predictions, lowest probability of the true class first."
     head = ("True class", "Predicted", "Probability of the true class", "Text")
     return [ShownTable("wrong", "The clearest mistakes", note, head, cells)] if cells else []
+
+
+def frame_in(setup: Setup) -> Frame:
+    return frame_around(setup.recipe.model.kind, setup.tokenizer, marks_of(setup))
 
 
 def marks_of(setup: Setup) -> SpecialIds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -35,7 +36,7 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
     """An imported model, or a run of another task."""
     if bundle.kind not in task.kinds:
         raise SettingsError(
-            f"--from {path}: it is a {bundle.kind} model; {task.name} trains {' and '.join(task.kinds)} models."
+            f"--from {path}: it is a {bundle.kind} model; {task.name} trains {listed(task.kinds)} models."
         )
     recipe = task.recipe_of(bundle)
     weights, tokenizers = weights_of(bundle.model), tokenizers_of(bundle)
@@ -45,6 +46,10 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
     if bundle.extras.get("pooling") == "mean" and hasattr(config, "pooling"):  # no one has trained its pooler
         config = config.decided({"pooling": "mean"})
     return Start(path, TextSettings(kind="imported"), config, tokenizers, weights)
+
+
+def listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def tokenizers_of(bundle: Bundle) -> Tokenizers:

@@ -28,6 +28,7 @@ class Recipe(Settings):
     # Settings of [model] and [train] that a task usually has, where they are not given
     usual_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     usual_train: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    auxiliary_kinds: ClassVar[tuple[str, ...]] = ()  # models that can also learn train.auxiliary
 
     @model_validator(mode="wrap")
     @classmethod
@@ -46,6 +47,18 @@ class Recipe(Settings):
     @model_validator(mode="after")
     def _known_best_by(self) -> Self:
         check_best_by(self.train.best_by, self.metrics)
+        return self
+
+    @model_validator(mode="after")
+    def _can_learn_auxiliary(self) -> Self:
+        kind = getattr(self.model, "kind", None)
+        started = self.train.start_from and self.auxiliary_kinds  # the start model decides the kind
+        if self.train.auxiliary and not started and kind not in self.auxiliary_kinds:
+            allowed = " or ".join(self.auxiliary_kinds)
+            hint = f"set model.kind to {allowed}" if allowed else "leave it out"
+            raise ValueError(
+                f"train.auxiliary = {self.train.auxiliary:g}: a {kind} model has no such loss here; {hint}"
+            )
         return self
 
     def with_open(self, section: str, values: Mapping[str, Any]) -> Self:

@@ -105,6 +105,13 @@ class TrainSettings(Settings):
     label_smoothing: float = Field(
         0.1, ge=0, lt=1, description="Share of the target probability that is spread over all tokens."
     )
+    auxiliary: float = Field(
+        0.0,
+        ge=0,
+        le=limits.RATIO,
+        description="Classifying with gpt or llama: also learn to predict each next token of the texts, with this "
+        "weight (0.5 in the paper on GPT); 0: no.",
+    )
     valid_every: int | None = Field(
         None,
         ge=1,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from glassformer.errors import ImportingError
+from glassformer.errors import ExportError, ImportingError
 
 T = TypeVar("T")
 
@@ -127,6 +127,15 @@ def one_of(theirs: Mapping[str, Any], field: str, table: Mapping[Any, T], defaul
     if isinstance(value, list | dict) or value not in table:
         raise refused(theirs, field, value, tuple(table))
     return table[value]
+
+
+def refuse_class_head(head: str, family: str) -> None:
+    """Refuses to export a decoder that classifies texts: the folder would lose its class head."""
+    if head == "sentence":
+        raise ExportError(
+            f"model.head = 'sentence': a {family} that classifies texts cannot be exported yet. Use the run itself, or "
+            "train a bert."
+        )
 
 
 def must_be(theirs: Mapping[str, Any], field: str, *allowed: Any) -> None:

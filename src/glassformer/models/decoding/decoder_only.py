@@ -6,7 +6,7 @@ T tokens, D width, V vocabulary.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -18,9 +18,27 @@ from glassformer.models.decoding.state import DecodingState, Grid
 from glassformer.models.fast.taped_decoder_only import TapedDecoderOnly, can_be_taped
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.cache import KVCache
+from glassformer.nn.heads import LastTokenHead
 from glassformer.nn.masks import additive, padding_mask
 from glassformer.nn.native.tape import Panels
 from glassformer.nn.taps import Tap
+
+
+class WithClasses(Protocol):
+    """The settings of a model that a class head needs."""
+
+    @property
+    def head(self) -> str: ...
+    @property
+    def classes(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def dropout(self) -> float: ...
+
+
+def class_head(config: WithClasses) -> LastTokenHead | None:
+    return LastTokenHead(config.d, config.classes, dropout=config.dropout) if config.head == "sentence" else None
 
 
 class DecoderOnly(Autoregressive):
@@ -29,7 +47,9 @@ class DecoderOnly(Autoregressive):
     inputs: nn.Module
     blocks: nn.ModuleList
     final_norm: nn.Module
+    classifier: LastTokenHead | None  # reads the last token of a text
     logits: Tap
+    HEADS = ("classifier.",)  # prefixes of parameters that a body has not: the vocabulary head belongs to the body
     window: int | None = None  # of attention: how many tokens a token sees, itself included; None: all before it
 
     def states(
@@ -47,7 +67,16 @@ class DecoderOnly(Autoregressive):
     # A whole text at once.
 
     def forward(self, batch: TextBatch) -> Tensor:
-        """Logits (B, T, V) of each next token. No token sees a later one, so padding at the end changes nothing."""
+        """Logits (B, T, V) of each next token, or (B, classes) of each text.
+
+        No token sees a later one, so padding at the end changes nothing.
+        """
+        if self.classifier is None:
+            return self.next_tokens(batch)
+        return self.logits(self.classifier(self.hidden(batch), batch.lengths))
+
+    def next_tokens(self, batch: TextBatch) -> Tensor:
+        """Logits (B, T, V) of each next token, also for a model that classifies texts."""
         return self.logits(self.head(self.hidden(batch)))
 
     def hidden(self, batch: TextBatch) -> Tensor:

@@ -158,7 +158,7 @@ class LanguageModel(LoadedModel):
         row = self.own_row(text)
         if len(row) < 2:
             raise DataError("Nothing to score: a text of at least two tokens is needed.")
-        logits = self.model(TokenBatch.of([row]).to(self.device))[0, :-1].float()  # (T-1, V)
+        logits = self.model.next_tokens(TokenBatch.of([row]).to(self.device))[0, :-1].float()  # (T-1, V)
         labels = torch.tensor(row[1:], device=logits.device)
         found = logits.log_softmax(dim=-1).gather(1, labels[:, None])[:, 0]
         return Scored(tuple(self.tokenizer.pieces_of(row[1:])), tuple(found.tolist()))

@@ -34,6 +34,7 @@ def to_config(theirs: Theirs, _: frozenset[str]) -> dict[str, Any]:
 
 def from_config(bundle: Bundle) -> dict[str, Any]:
     config, marks = cast(GptConfig, bundle.model.config), bundle.marks
+    fields.refuse_class_head(config.head, "GPT-2")
     return {
         "model_type": "gpt2",
         "architectures": ["GPT2LMHeadModel"],

@@ -96,6 +96,7 @@ def scaling(given: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def from_config(bundle: Bundle) -> dict[str, Any]:
     config = cast(LlamaConfig, bundle.model.config)
+    fields.refuse_class_head(config.head, "Llama")
     if config.experts:
         raise ExportError(f"model.experts = {config.experts}: Llama has none; Mixtral has.")
     kind = model_type(config, bundle.extras.get("model_type"))

@@ -30,6 +30,7 @@ def to_config(theirs: Theirs, _: frozenset[str]) -> dict[str, Any]:
 
 def from_config(bundle: Bundle) -> dict[str, Any]:
     config = cast(LlamaConfig, bundle.model.config)
+    fields.refuse_class_head(config.head, "Mixtral")
     if not config.experts:
         raise ExportError("model.experts = 0: Mixtral has experts; Llama has none.")
     if config.biases != "none":
