@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -133,6 +133,13 @@ class Pool(Protocol):
 
     def batch(self, index: Index, random: np.random.Generator | None = None) -> Batch:
         """The examples at `index` as one padded batch; `random` draws what is random in it, such as masks."""
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """A pool whose examples differ from epoch to epoch, such as windows of a text that begin elsewhere."""
+
+    def of_epoch(self, random: np.random.Generator) -> Pool: ...
 
 
 class Pools(Protocol):

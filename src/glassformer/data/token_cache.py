@@ -27,13 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.data.columns import Columns, Encoded, Pool
+from glassformer.data.columns import Changing, Columns, Encoded, Pool
 from glassformer.data.shards import check_shard, flush, read_shard, write_shard, write_whole
 from glassformer.errors import DataError
 from glassformer.user_cache import user_cache_folder
 
 SHARD = 16_384  # examples
 POOL = 16  # shards in memory at a time: 262,144 examples are enough to group them by length
+EPOCH_DRAWS = 13  # keeps the random numbers of epochs apart from others of the same seed
 FORMAT = 3  # 1 had no checksums, 2 only pairs
 CARD, LOCK, SHARDS = "cache.json", ".lock", "shard-*.safetensors"
 SEAL = "seal"  # the card's key for the sha256 of all its other keys
@@ -72,7 +73,17 @@ class TokenCache:
         return int(self.card["cut"])
 
     def pools(self, *, seed: int, epoch: int) -> Iterator[Pool]:
-        """All examples, a few shards at a time; which shards are together is a function of (seed, epoch)."""
+        """All examples, a few shards at a time; which shards are together is a function of (seed, epoch).
+
+        So is what a pool changes from epoch to epoch.
+        """
+        for number, pool in enumerate(self._pools(seed=seed, epoch=epoch)):
+            if isinstance(pool, Changing):
+                yield pool.of_epoch(np.random.default_rng([seed, epoch, number, EPOCH_DRAWS]))
+            else:
+                yield pool
+
+    def _pools(self, *, seed: int, epoch: int) -> Iterator[Pool]:
         shards = int(self.card["shards"])
         if shards <= POOL:
             if self._whole is None:

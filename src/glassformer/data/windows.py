@@ -60,6 +60,10 @@ class Windows:
     def lengths(self) -> Index:
         return self.columns["text"].lengths[:, None] - 1
 
+    def of_epoch(self, random: np.random.Generator) -> Windows:
+        """The same texts cut at other places, so that an epoch does not repeat the windows of the one before."""
+        return Windows(Columns({"text": cut_elsewhere(self.columns["text"], random)}), self.pad)
+
     def batch(self, index: Index, random: np.random.Generator | None = None) -> WindowBatch:  # noqa: ARG002
         rows = self.columns["text"].padded(index, pad=self.pad)
         lengths = torch.from_numpy(self.columns["text"].lengths_of(index) - 1)
@@ -88,6 +92,30 @@ def encode_windows(
     stored = stored_ids(np.concatenate(rows) if rows else flat[:0], len(tokenizer))
     text = Ragged(stored, np.array([len(row) for row in rows], dtype=np.int64))
     return Encoded(Columns({"text": text, "bytes": Ragged.of([[count] for count in sizes])}))
+
+
+def cut_elsewhere(rows: Ragged, random: np.random.Generator) -> Ragged:
+    """Joins the windows that continue each other, and cuts each long text again: its first window is shorter.
+
+    Every token is still predicted once. Texts of one window stay as they are.
+    """
+    lengths = rows.lengths
+    size = int(lengths.max(initial=2)) - 1  # predictions of a full window
+    firsts, lasts = rows.flat[rows.offsets[:-1]], rows.flat[rows.offsets[1:] - 1]
+    continues = np.concatenate([[False], (lengths[:-1] == size + 1) & (lasts[:-1] == firsts[1:])])  # the one before it
+    joined = np.delete(rows.flat, rows.offsets[:-1][continues])  # the token that two windows share
+    starts = np.flatnonzero(~continues)
+    spans = np.add.reduceat(lengths - continues, starts) if len(starts) else lengths  # tokens of each text
+    many = spans > size + 1
+    first_cut = np.where(many, random.integers(1, size + 1, len(spans)), spans - 1)  # predictions of the first window
+    counts = 1 + np.where(many, -(-(spans - 1 - first_cut) // size), 0)  # windows of each text
+    text = np.repeat(np.arange(len(spans)), counts)
+    place = np.arange(len(text)) - np.repeat(np.cumsum(counts) - counts, counts)  # of a window in its text
+    begins = np.where(place == 0, 0, first_cut[text] + (place - 1) * size)  # within the text
+    ends = np.minimum(first_cut[text] + place * size, spans[text] - 1) + 1
+    new = (ends - begins).astype(np.int64)
+    shift = (np.cumsum(spans) - spans)[text] + begins - (np.cumsum(new) - new)
+    return Ragged(joined[np.arange(int(new.sum())) + np.repeat(shift, new)], new)
 
 
 def documents(pieces: Sequence[Text]) -> Iterator[tuple[int, int]]:

@@ -38,6 +38,8 @@ from glassformer.nn.taps import Tap
 SIZES: dict[str, dict[str, Any]] = {
     "nano": {"N": 2, "d": 64, "h": 4, "kv_heads": 2, "d_ff": 160, "max_length": 256},
     "tiny": {"N": 4, "d": 128, "h": 4, "kv_heads": 2, "d_ff": 344, "max_length": 512},
+    "micro": {"N": 3, "d": 96, "h": 3, "kv_heads": 3, "d_ff": 256, "max_length": 256},
+    "mini": {"N": 6, "d": 192, "h": 6, "kv_heads": 6, "d_ff": 512, "max_length": 512},
     "small": {"N": 8, "d": 512, "h": 8, "kv_heads": 4, "d_ff": 1376, "max_length": 1024},
     "1.1B": {"N": 22, "d": 2048, "h": 32, "kv_heads": 4, "d_ff": 5632, "max_length": 2048},
     "7B": {"N": 32, "d": 4096, "h": 32, "d_ff": 11008, "max_length": 4096},
@@ -49,7 +51,9 @@ SIZES: dict[str, dict[str, Any]] = {
         "N": 32, "d": 4096, "h": 32, "kv_heads": 8, "d_ff": 14336, "max_length": 32768, "rope_theta": 1e6, "experts": 8,
     },
 }  # fmt: skip
-Size = Literal["nano", "tiny", "small", "1.1B", "7B", "13B", "70B", "3-8B", "mistral-7B", "mixtral-8x7B"]
+Size = Literal[
+    "nano", "micro", "tiny", "mini", "small", "1.1B", "7B", "13B", "70B", "3-8B", "mistral-7B", "mixtral-8x7B"
+]
 
 
 class RopeScaling(Settings):
@@ -86,7 +90,7 @@ class LlamaConfig(Settings):
     """The shape of the model. `size` sets whatever is not given."""
 
     kind: Literal["llama"] = Field("llama", description="The architecture.")
-    size: Size = Field("tiny", description="Fills in the shape: nano, tiny, small, or a published one.")
+    size: Size = Field("tiny", description="Fills in the shape: nano, micro, tiny, mini, small, or a published one.")
     vocabulary: int = Field(ge=1, le=limits.PIECES, description="Number of tokens.")
     N: int = Field(ge=1, le=limits.BLOCKS, description="Blocks.")
     d: int = Field(ge=1, le=limits.WIDTH, description="Width of the model: every token is a vector of d numbers.")

@@ -45,8 +45,8 @@ def refuse_auxiliary(kind: str, auxiliary: float) -> None:
     """Refuses train.auxiliary for models that do not predict next tokens."""
     if auxiliary and kind not in DECODERS:
         raise SettingsError(
-            f"train.auxiliary = {auxiliary:g}: a {kind} model does not predict next tokens. Leave it out, or start from "
-            f"a {' or '.join(DECODERS)} model."
+            f"train.auxiliary = {auxiliary:g}: a {kind} model does not predict next tokens. Leave it out, or start "
+            f"from a {' or '.join(DECODERS)} model."
         )
 
 

@@ -39,7 +39,8 @@ from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Task
 SENTENCE = 80  # characters of a usual sentence
 RESTORED = 20  # texts that are tried to see whether a vocabulary loses something
 FORMAT = "windows 2"  # of the token cache: 2 has the ends of whole texts
-LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "tiny", "nano")}
+LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "mini", "tiny", "micro", "nano")}
+TRIED = {"gpt": "tiny", "llama": "micro"}  # size of the model that is timed: smaller ones are slow for their size
 
 
 def loss_and_bytes(losses: Counts, windows: Any) -> Counts:
@@ -55,7 +56,9 @@ class LanguageModelRecipe(Recipe):
     model: Annotated[GptConfig | LlamaConfig, Field(discriminator="kind")]
 
     metrics = (PERPLEXITY, replace(BITS_PER_BYTE, counts=loss_and_bytes))
-    usual_model = MappingProxyType({"kind": "gpt", "size": "tiny", "vocabulary": 1})  # the tokenizer decides the last
+    usual_model = MappingProxyType(
+        {"kind": "llama", "size": "tiny", "dropout": 0.1, "vocabulary": 1}
+    )  # the tokenizer decides the last
     usual_train = MappingProxyType({"label_smoothing": 0.0})  # smoothing would raise the perplexity
 
 
@@ -67,7 +70,13 @@ class LanguageModelling(Task):
     unit, units = "window", "windows"
     recipe = LanguageModelRecipe
     kinds = ("gpt", "llama")
-    rules = BudgetRules(batch_tokens=(1024, 8192), weights_per_token=20, tokens_per_weight=1.0, quick_predictions=True)
+    rules = BudgetRules(
+        batch_tokens=(1024, 4096),
+        updates=1000,
+        weights_per_token=20,
+        tokens_per_weight=3.0,
+        quick_predictions=True,
+    )
     decided_names = ("model.vocabulary",)
     adjusted_names = ("model.max_length", "data.max_tokens")
     held_units = "windows"
@@ -139,6 +148,9 @@ class LanguageModelling(Task):
         kind, longest = recipe.model.kind, recipe.data.max_tokens
         known = sizes(kind)
         return [{"size": name, **known[name], "max_length": longest} for name in LADDERS[kind]]
+
+    def trial_model(self, recipe: LanguageModelRecipe) -> dict[str, Any]:
+        return next(one for one in self.ladder(recipe) if one["size"] == TRIED[recipe.model.kind])
 
     def model_for(self, config: Any) -> Any:
         return build(config.kind, {**config.model_dump(), "vocabulary": 1})
