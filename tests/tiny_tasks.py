@@ -28,6 +28,11 @@ def generate(folder: Path) -> Recipe:
     return {"task": "generate", "data": data, **settings({"kind": "llama"}, TRAIN)}
 
 
+def fill(folder: Path) -> Recipe:
+    data = {"files": str(write_running(folder / "train.txt")), "max_tokens": 24}
+    return {"task": "fill", "data": data, **settings({"kind": "bert"}, TRAIN)}
+
+
 def classify(folder: Path) -> Recipe:
     data = {"files": str(write_labelled(folder / "train.tsv"))}
     return {"task": "classify", "data": data, **settings({"kind": "bert"}, TRAIN)}
@@ -36,6 +41,7 @@ def classify(folder: Path) -> Recipe:
 TINY: dict[str, Callable[[Path], Recipe]] = {
     "translate": translate,
     "generate": generate,
+    "fill": fill,
     "classify": classify,
 }
 WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {}  # sections of a recipe that turn random parts off

@@ -86,7 +86,7 @@ DoctorColumns = Annotated[
     typer.Option(
         metavar="A,B",
         help="Tables: the columns, by name or number (from 1): source,target; text,label or a,b,label with --task "
-        "classify; text with --task generate.",
+        "classify; text with --task generate or fill.",
     ),
 ]
 Languages = Annotated[str | None, typer.Option(metavar="EN,DE", help="The two languages, as the files name them.")]
@@ -99,6 +99,7 @@ class DoctorTask(Enum):
     TRANSLATE = "translate"
     CLASSIFY = "classify"
     GENERATE = "generate"
+    FILL = "fill"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -185,7 +186,7 @@ def examine_other(
         else:
             found = examine_texts(files, columns=chosen, held=held, listener=listener)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        typer.echo(json.dumps({**found.to_dict(), "task": task.value}, ensure_ascii=False))
     elif isinstance(found, LabelFindings):
         show_label_findings(found, findings_console())
     else:

@@ -66,7 +66,7 @@ RECIPE_EXAMPLES = """
 
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
-TASK_HELP = "The task: translate (default), generate or classify."
+TASK_HELP = "The task: translate (default), generate, fill or classify."
 
 
 def add_to(app: typer.Typer) -> None:

@@ -169,6 +169,26 @@ class TextDataSettings(FileSettings):
     )
 
 
+class MaskedTextSettings(TextDataSettings):
+    """Texts for a model that finds masked words."""
+
+    max_tokens: int = Field(
+        128,
+        ge=4,
+        le=limits.TOKENS,
+        description="Tokens of a window, special tokens included: the longest text that the model reads.",
+    )
+    mask_rate: float = Field(
+        0.15,
+        gt=0,
+        le=0.9,
+        description="Share of the tokens that are masked in training. Held-out texts always have 15% masked.",
+    )
+    whole_words: bool = Field(
+        False, description="Mask all tokens of a word together: harder, so that more context is needed."
+    )
+
+
 class LabelledDataSettings(FileSettings):
     """Texts with one label each."""
 

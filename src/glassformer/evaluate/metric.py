@@ -56,7 +56,7 @@ class Metric:
     digits: int = 1  # decimals that are shown
     unit: str = ""  # "%"
     margin: float = 0.0  # differences this small do not matter, even if they are significant
-    from_losses: bool = False  # counted from the validation losses (N, 2), not from predictions
+    from_losses: bool = False  # counted from the validation losses (N, 2 or more), not from predictions
     at_validations: bool = True  # measured at each validation, not only at the end
     judges_one: bool = False  # the score of a single example is meaningful
     scale: Scale = Scale()
@@ -133,7 +133,7 @@ def percent_of(summed: Counts) -> NDArray[np.float64]:
 
 
 def as_counted(losses: Sequence[Any], examples: Sequence[Any]) -> Counts:  # noqa: ARG001 (a metric's signature)
-    """The losses unchanged: (N, 2), sum and weight of each example."""
+    """The losses unchanged: (N, 2 or more), sum and weight of each example first."""
     return np.asarray(losses, dtype=np.float64)
 
 

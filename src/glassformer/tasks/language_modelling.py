@@ -198,18 +198,20 @@ class LanguageModelling(Task):
         return (self.metrics[1],)
 
     def paired_counts(self, counts: Sequence[Counts], pools: Sequence[Pool | None]) -> list[Counts]:
-        """Different vocabularies and window sizes cut the text at different places: counts are moved to common ones."""
-        ends: list[Counts] = [
-            np.cumsum(pool.columns["bytes"].flat, dtype=np.float64) for pool in pools if pool is not None
-        ]
-        if all(np.array_equal(own, ends[0]) for own in ends):
-            return list(counts)
-        blocks = np.linspace(0, ends[0][-1], min(map(len, ends)) + 1)
-        return [counts_between(blocks, own, upto) for own, upto in zip(counts, ends, strict=True)]
+        return paired_by_bytes(counts, pools)
 
     def in_words(self, setup: Setup, batch: WindowBatch) -> list[dict[str, str]]:
         rows = zip(batch.target_out.tolist(), batch.lengths.tolist(), strict=True)
         return [{"text": setup.tokenizer.decode(row[:length])} for row, length in rows]
+
+
+def paired_by_bytes(counts: Sequence[Counts], pools: Sequence[Pool | None]) -> list[Counts]:
+    """Different vocabularies and window sizes cut the text at different places: counts are moved to common ones."""
+    ends: list[Counts] = [np.cumsum(pool.columns["bytes"].flat, dtype=np.float64) for pool in pools if pool is not None]
+    if all(np.array_equal(own, ends[0]) for own in ends):
+        return list(counts)
+    blocks = np.linspace(0, ends[0][-1], min(map(len, ends)) + 1)
+    return [counts_between(blocks, own, upto) for own, upto in zip(counts, ends, strict=True)]
 
 
 def counts_between(blocks: Counts, counts: Counts, ends: Counts) -> Counts:

@@ -10,6 +10,7 @@ from glassformer.training.task import Task
 TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
     "translate": ("glassformer.tasks.translation.task", "Translation"),
     "generate": ("glassformer.tasks.language_modelling", "LanguageModelling"),
+    "fill": ("glassformer.tasks.masked_language_modelling", "MaskedLanguageModelling"),
     "classify": ("glassformer.tasks.sentence_classes", "SentenceClasses"),
 }
 DEFAULT = "translate"

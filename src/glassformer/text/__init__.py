@@ -1,13 +1,14 @@
 """Text to ids and back: train, encode, decode and trace tokenizers. No torch in here."""
 
 from glassformer.text.graphemes import graphemes
-from glassformer.text.tokenizer import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Tokenizer
+from glassformer.text.tokenizer import BOS, EOS, MASK, PAD, SPECIAL_TOKENS, UNK, Tokenizer
 from glassformer.text.trace import Trace, TraceStep
 from glassformer.text.training import TOKENIZERS, train_tokenizer
 
 __all__ = [
     "BOS",
     "EOS",
+    "MASK",
     "PAD",
     "SPECIAL_TOKENS",
     "TOKENIZERS",

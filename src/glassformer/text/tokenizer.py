@@ -31,15 +31,16 @@ from glassformer.text.wordpiece import Merge
 
 MOST_TRACED = 300  # letters: a trace grows with the square of the text's length
 
-PAD, UNK, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
+PAD, UNK, BOS, EOS, MASK = "<pad>", "<unk>", "<s>", "</s>", "<mask>"
 SPECIAL_TOKENS = (PAD, UNK, BOS, EOS)
 GPT2_END = "<|endoftext|>"
 
-# The names of the same four tokens in files made by others, the most common name first.
+# The names of the same tokens in files made by others, the most common name first.
 _PAD_NAMES = (PAD, "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>")
 _UNK_NAMES = (UNK, "[UNK]", "<UNK>", "<|unk|>")
 _BOS_NAMES = (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", GPT2_END)
 _EOS_NAMES = (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", GPT2_END, "<|end_of_text|>", "<|im_end|>")
+_MASK_NAMES = (MASK, "[MASK]", "<MASK>", "<|mask|>")
 
 _MERGES_KEY = "glassformer_merges"  # inside "model", where the library skips keys that it does not know
 
@@ -56,6 +57,7 @@ class Tokenizer:
     unk_id: int | None
     bos_id: int | None
     eos_id: int | None
+    mask_id: int | None
 
     def __init__(self, inner: tokenizers.Tokenizer, *, merges: Sequence[Merge] = ()) -> None:
         """`merges` is what a WordPiece trainer learned, for `trace`; encoding does not need it."""
@@ -69,7 +71,7 @@ class Tokenizer:
         self.pad_id = self._first_id(_PAD_NAMES)
         self.unk_id = self._unknown_id()
         self.bos_id = self._first_id(_BOS_NAMES)
-        self.eos_id = self._first_id(_EOS_NAMES)
+        self.eos_id, self.mask_id = self._first_id(_EOS_NAMES), self._first_id(_MASK_NAMES)
         self._size = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
         self._byte_level = uses(inner.pre_tokenizer, "ByteLevel") or uses(inner.decoder, "ByteLevel")
         added = inner.get_added_tokens_decoder().items()

@@ -203,8 +203,8 @@ class Task:
         """The summed loss, including auxiliary losses, and the weight to divide it by."""
         raise NotImplementedError
 
-    def losses(self, setup: Setup, model: Any, batch: Any) -> list[tuple[float, float]]:
-        """For validation, the plain loss of each example (no smoothing, no auxiliary loss) and its weight."""
+    def losses(self, setup: Setup, model: Any, batch: Any) -> Sequence[tuple[float, ...]]:
+        """For validation: each example's plain loss (no smoothing, nothing added), its weight, what else is counted."""
         raise NotImplementedError
 
     def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:

@@ -81,16 +81,16 @@ def predict_all(task: Task, user: Any, examples: Sequence[Example], ranks: Ranks
 
 @torch.inference_mode()
 def held_losses(task: Task, setup: Setup, model: Any, pool: Pool, ranks: Ranks = ALONE) -> Counts:
-    """(N, 2): for each example, in order, the summed loss without label smoothing and its weight."""
+    """(N, 2 or more): for each example, in order, what `Task.losses` returns: the summed loss, its weight, ..."""
     device = next(model.parameters()).device
     batches = epoch_batches(pool.lengths, tokens=BATCH_TOKENS, seed=0, epoch=0)
     own = [
         task.losses(setup, model, pool.batch(index, random_of(0, number)).to(device))
         for number, index in ranks.own(list(enumerate(batches)))
     ]
-    found = np.empty((len(pool), 2))
-    for index, rows in zip(batches, ranks.united(own), strict=True):
-        found[index] = rows
+    rows = np.array([row for part in ranks.united(own) for row in part], dtype=np.float64)
+    found = np.empty_like(rows)
+    found[np.concatenate(batches)] = rows
     return found
 
 
