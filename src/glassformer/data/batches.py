@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -187,10 +187,26 @@ def count_batches(pairs: Pools, *, tokens: int, seed: int) -> int:
     return sum(len(epoch_batches(one.lengths, tokens=tokens, seed=seed, epoch=0, pool=number)) for number, one in pools)
 
 
+class Taken(NamedTuple):
+    """A batch of the stream."""
+
+    epoch: int
+    batch: Any
+    lengths: Index  # (n, sides) tokens of its examples
+
+
 def stream(
     pairs: Pools, *, tokens: int, seed: int, skip: int = 0, rank: int = 0, world: int = 1
 ) -> Iterator[tuple[int, Any]]:
-    """Endless (epoch, batch), without the first `skip` batches: the state of the stream is one integer.
+    """Endless (epoch, batch) of `take_batches`."""
+    for one in take_batches(pairs, tokens=tokens, seed=seed, skip=skip, rank=rank, world=world):
+        yield one.epoch, one.batch
+
+
+def take_batches(
+    pairs: Pools, *, tokens: int, seed: int, skip: int = 0, rank: int = 0, world: int = 1
+) -> Iterator[Taken]:
+    """Endless batches, without the first `skip` ones: the state of the stream is one integer.
 
     With several processes, each takes every `world`-th batch of the same order, starting at its `rank`, and makes only
     these. The random numbers of a batch depend only on the seed and the batch's number.
@@ -199,7 +215,7 @@ def stream(
         raise DataError("There are no examples left to train on.")
     numbered = enumerate(places(pairs, tokens=tokens, seed=seed))
     for number, (epoch, pool, index) in islice(numbered, skip + rank, None, world):
-        yield epoch, pool.batch(index, random_of(seed, number))
+        yield Taken(epoch, pool.batch(index, random_of(seed, number)), pool.lengths[index])
 
 
 def random_of(seed: int, number: int) -> np.random.Generator:

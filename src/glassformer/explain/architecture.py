@@ -2,11 +2,9 @@
 
 It is read from the modules themselves, so it works for every model, also on torch's meta device (no weights in memory).
 
-FLOPs are those of one token's forward pass: 2 for every weight that the token is multiplied with (a multiplication and
-an addition), and 4 x context x heads x head width in each attention (scores, and the weighted sum of values). Norms,
-activations and softmax are small in comparison and not counted. Parts used once per text (a pooler, a class head) are
-not counted either. In an encoder-decoder, one source token and one target token are counted. With experts, only those
-that a token is sent to count.
+FLOPs are those of one token's forward pass (`models/flops.py`). Parts used once per text (a pooler, a class head) are
+not counted. In an encoder-decoder, one source token and one target token are counted. With experts, only those that a
+token is sent to count.
 """
 
 from __future__ import annotations
@@ -19,11 +17,17 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from glassformer.config import Settings
+from glassformer.models.flops import (
+    attention_flops,
+    heads_of,
+    in_forward_order,
+    once_per_text,
+    patches_of,
+    product_flops,
+    share_of,
+)
 from glassformer.nn.attention import CrossAttention, HeadsOut, ScaledDotProduct, SelfAttention
 from glassformer.nn.dropout import Dropout
-from glassformer.nn.experts import Experts
-from glassformer.nn.heads import ClassHead, FirstTokenHead, LastTokenHead, MaskedWordsHead, VocabularyHead
-from glassformer.nn.patches import GridPositions
 from glassformer.nn.taps import Tap
 
 UNSEEN = (Tap, Dropout, nn.Identity, ScaledDotProduct)
@@ -86,31 +90,22 @@ def usual_context(model: nn.Module) -> int:
     return int(getattr(model.config, "max_length", USUAL_CONTEXT))
 
 
-def patches_of(module: nn.Module) -> int:
-    """The number of tokens of an image if this module reads images, else 0."""
-    positions = getattr(getattr(module, "inputs", None), "positions", None)
-    return len(positions.weight) if isinstance(positions, GridPositions) else 0
-
-
 class Reader:
     """Walks through a model in the order of its modules, and counts every weight where it first occurs."""
 
     def __init__(self, model: nn.Module, context: int) -> None:
-        self.context = context
+        self.model, self.context = model, context
         self.first: dict[int, str] = {}  # where a weight first occurred
         self.memory = patches_of(getattr(model, "encoder", model))  # tokens that cross-attention sees in an image
         self.window = getattr(model, "window", None)
-        self.whole_texts = getattr(model.config, "head", None) == "sentence" or bool(patches_of(model))
 
     def part(self, name: str, module: nn.Module, place: str = "", *, patches: int = 0) -> Part:
         patches = patches_of(module) or patches
         own = [(label, weight) for label, weight in module.named_parameters(recurse=False, remove_duplicate=False)]
         new = [weight for label, weight in own if self.first.setdefault(id(weight), f"{place}{label}") == place + label]
         inside = tuple(shortened(part) for part in folded(list(self.parts(module, place, patches))))
-        once = isinstance(module, FirstTokenHead | LastTokenHead) or (
-            isinstance(module, ClassHead) and self.whole_texts
-        )
-        flops = own_flops(module) + sum(part.flops for part in inside)
+        once = once_per_text(module, self.model)
+        flops = product_flops(module) + sum(part.flops for part in inside)
         return Part(
             name=name,
             what=type(module).__name__,
@@ -123,16 +118,12 @@ class Reader:
         )
 
     def parts(self, module: nn.Module, place: str, patches: int) -> Iterator[Part]:
-        children = list(module.named_children())
-        for name, child in sorted(
-            children, key=lambda one: one[0] != "encoder"
-        ):  # it comes first, wherever it was defined
+        for name, child in in_forward_order(module):
             if isinstance(child, HeadsOut):
                 yield self.mixture(module, child, patches)
             if isinstance(child, nn.ModuleList):
                 many = [self.part(name, one, f"{place}{name}.{i}.", patches=patches) for i, one in enumerate(child)]
-                share = module.router.per_token / len(child) if isinstance(module, Experts) else 1.0
-                yield from (replace(part, flops=round(part.flops * share)) for part in folded(many))
+                yield from (replace(part, flops=round(part.flops * share_of(module))) for part in folded(many))
             elif not isinstance(child, UNSEEN):
                 yield self.part(name, child, f"{place}{name}.", patches=patches)
 
@@ -143,19 +134,11 @@ class Reader:
             seen = self.memory or self.context
         elif self.window and not patches:
             seen = min(seen, self.window)
-        width = cast(int, attention.head_width)
-        heads = out.linear.in_features // width
+        heads, width = heads_of(attention, out)
         shape = f"{heads} heads of {width}, {seen:,} tokens seen"
         if isinstance(attention, SelfAttention) and attention.kv_heads != heads:
             shape = f"{heads} heads of {width} ({attention.kv_heads} of keys), {seen:,} tokens seen"
-        return Part("core", "ScaledDotProduct", shape, 0, 4 * seen * heads * width)
-
-
-def own_flops(module: nn.Module) -> int:
-    """2 for every weight that a token is multiplied with; embeddings are only looked up."""
-    multiplies = isinstance(module, nn.Linear | VocabularyHead | MaskedWordsHead)
-    weight = getattr(module, "weight", None)
-    return 2 * weight.numel() if multiplies and isinstance(weight, Tensor) else 0
+        return Part("core", "ScaledDotProduct", shape, 0, attention_flops(seen, heads, width))
 
 
 def shape_of(module: nn.Module, own: Sequence[tuple[str, Tensor]]) -> str:
@@ -242,7 +225,7 @@ def flops_words(part: Part) -> str:
 
 def short(number: int) -> str:
     """1,234,567 -> 1.23 M."""
-    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+    for unit, size in (("E", 10**18), ("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= size:
             return f"{number / size:.3g} {unit}" if number < 1000 * size else f"{number / size:,.0f} {unit}"
     return f"{number} "

@@ -32,7 +32,8 @@ def close_run(run: RunFolder, prepared: Prepared, rehearsal: Rehearsal, watcher:
     parts = task.report_parts(user, found, prepared)
     page = make_report(user, run, prepared, found, rehearsal.held.sample, part=part, parts=parts.page, changes=changes)
     run.write_report(page)
-    run.append_metrics({**measured_record(found, part), **changes, **parts.record})
+    work = {"flops": run.about()["training"]["flops"]}
+    run.append_metrics({**measured_record(found, part), **work, **changes, **parts.record})
 
 
 def part_of(prepared: Prepared) -> str:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from glassformer.evaluate.score import Score
+from glassformer.explain.architecture import short
 from glassformer.explain.charts import shown_metrics
 from glassformer.explain.page import render_report
 from glassformer.explain.progress import ShownProgress, Watched, watched
@@ -157,8 +158,14 @@ def ended_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
     seconds = training.get("elapsed_seconds", training["seconds"])
     return [
         ("Steps", f"{training['steps']:,}, best at {training['best_step']:,}"),
+        *([("FLOPs", flops_in_words(training["flops"]))] if training.get("flops") else []),
         ("Time", f"{seconds:,.0f} s, of which {training['seconds']:,.0f} s in steps"),
     ]
+
+
+def flops_in_words(flops: float) -> str:
+    """`1.23 P (1.23e+15), forward and backward`."""
+    return f"{short(round(flops)).strip()} ({flops:.3g}), forward and backward, without padding"
 
 
 def in_words(ranks: int | None) -> str:

@@ -24,9 +24,10 @@ def finish(
     best = chosen_checkpoint(run, progress, watcher, first)
     load_weights(model, best.weights, origin=f"checkpoint {best.step}")
     ended = {"stopped": progress.stopped, "best_step": best.step, "steps": progress.step}
+    work = {"tokens": progress.tokens, "flops": progress.flops}
     clocks = {"seconds": progress.seconds, "elapsed_seconds": progress.seconds + progress.validating}
     clocks = {name: round(seconds, 1) for name, seconds in clocks.items()}
-    run.finish(best.weights, about={"training": {**ended, **clocks}})
+    run.finish(best.weights, about={"training": {**ended, **work, **clocks}})
 
 
 def chosen_checkpoint(

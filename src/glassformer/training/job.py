@@ -11,6 +11,7 @@ from torch import nn
 
 from glassformer.data.columns import Pools
 from glassformer.evaluate.metric import Metric
+from glassformer.models.flops import TrainingCost
 from glassformer.store.run import RunFolder
 from glassformer.training.divergence import Show, numbers_only
 from glassformer.training.ranks import ALONE, Ranks
@@ -41,6 +42,7 @@ class Progress:
     batches: int = 0  # batches taken from the stream
     epoch: int = 0
     tokens: int = 0  # real tokens seen so far
+    flops: float = 0.0  # of all updates so far, forward and backward (models/flops.py)
     window_loss: float = 0.0  # summed since the last record
     window_tokens: int = 0
     best_step: int = 0  # the step whose weights are kept
@@ -87,4 +89,5 @@ class Job:
     ranks: Ranks = ALONE
     limit: TimeLimit | None = None  # a time budget; without one, only step numbers count
     metrics: tuple[Metric, ...] = ()  # in addition to the loss; settings.best_by names one of them
+    cost: TrainingCost = field(default_factory=TrainingCost)  # FLOPs of a batch; of nothing by default
     baseline: bool = False  # validate the first weights too, and keep them if no later ones are better

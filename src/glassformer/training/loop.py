@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from glassformer.data.batches import stream
+from glassformer.data.batches import Taken, take_batches
 from glassformer.errors import DataError
 from glassformer.evaluate.metric import by_key
 from glassformer.training.choice import Leader, choose, shown_gaps
@@ -18,7 +18,6 @@ from glassformer.training.distributed import Replica, share_weights, wrap
 from glassformer.training.divergence import gradients_again, name_the_batch
 from glassformer.training.job import Job, Progress
 from glassformer.training.optimiser import Optimisers, make_optimiser
-from glassformer.training.ranks import Ranks
 from glassformer.training.saved_state import restore, save
 from glassformer.training.settings import TrainSettings
 from glassformer.training.steering import Steering
@@ -84,9 +83,9 @@ def why_stop(settings: TrainSettings, progress: Progress) -> str:
     return done if progress.step >= progress.steps else ""
 
 
-def job_batches(job: Job, *, skip: int) -> Iterator[tuple[int, Any]]:
+def job_batches(job: Job, *, skip: int) -> Iterator[Taken]:
     settings, ranks = job.settings, job.ranks
-    return stream(
+    return take_batches(
         job.examples, tokens=settings.batch_tokens, seed=settings.seed, skip=skip, rank=ranks.rank, world=ranks.world
     )
 
@@ -95,26 +94,27 @@ def advance(
     job: Job,
     optimiser: Optimisers,
     progress: Progress,
-    batches: Iterator[tuple[int, Any]],
+    batches: Iterator[Taken],
     replica: Replica,
     steering: Steering,
 ) -> None:
     """Makes one update and records it."""
     settings, began = job.settings, time.perf_counter()
-    taken = [next(batches) for _ in range(settings.accumulate)]
-    progress.batches += len(taken) * job.ranks.world
-    size = size_of_update(job.ranks, taken)
+    chosen = [next(batches) for _ in range(settings.accumulate)]
+    progress.batches += len(chosen) * job.ranks.world
+    size = size_of_update(job, chosen)
     if not size.weight:
         skip(progress, epoch=size.epoch)
         return
     lr = steering.rate(progress.step)
-    report = update(job, optimiser, progress, [batch for _, batch in taken], size.weight, replica, lr)
+    report = update(job, optimiser, progress, [one.batch for one in chosen], size.weight, replica, lr)
     seconds = time.perf_counter() - began
     progress.step += 1
     if optimiser.average:
         optimiser.average.update(progress.step, pace=steering.course.pace())
     progress.epoch = size.epoch
     progress.tokens += size.tokens
+    progress.flops += size.flops
     progress.window_loss += report.loss * report.weight
     progress.window_tokens += report.weight
     progress.seconds += seconds
@@ -129,13 +129,16 @@ class UpdateSize(NamedTuple):
     weight: int
     tokens: int  # in batches that have targets
     epoch: int  # of the last batch
+    flops: float
 
 
-def size_of_update(ranks: Ranks, taken: Sequence[tuple[int, Any]]) -> UpdateSize:
-    counts = [(batch.weight, batch.tokens) for _, batch in taken]
-    targets, tokens = sum(target for target, _ in counts), sum(both for target, both in counts if target)
-    rows = ranks.table([targets, tokens, taken[-1][0]])
-    return UpdateSize(int(sum(row[0] for row in rows)), int(sum(row[1] for row in rows)), int(rows[-1][2]))
+def size_of_update(job: Job, chosen: Sequence[Taken]) -> UpdateSize:
+    learnt = [(one.batch.weight, one.batch.tokens, one.lengths) for one in chosen if one.batch.weight]
+    targets, tokens = sum(weight for weight, _, _ in learnt), sum(tokens for _, tokens, _ in learnt)
+    flops = sum(job.cost.of(lengths, weight) for weight, _, lengths in learnt)
+    rows = job.ranks.table([targets, tokens, flops, chosen[-1].epoch])
+    targets, tokens, flops = (sum(row[i] for row in rows) for i in range(3))
+    return UpdateSize(int(targets), int(tokens), int(rows[-1][3]), flops)
 
 
 def note(job: Job, record: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from glassformer.config import to_toml, validate
 from glassformer.errors import RunError, SettingsError
+from glassformer.models.flops import training_cost
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_body, load_weights
 from glassformer.training.budget import time_left, within_budget
@@ -332,4 +333,5 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
         ranks=ranks,
         limit=prepared.limit,
         baseline=prepared.baseline,
+        cost=training_cost(model, task.sides(model)),
     )
