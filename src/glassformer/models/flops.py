@@ -40,7 +40,7 @@ def product_flops(module: nn.Module) -> int:
 
 
 def attention_flops(seen: int, heads: int, head_width: int) -> int:
-    """What one query costs in an attention that sees so many tokens, without its matrices."""
+    """What one query costs in an attention that sees `seen` tokens, without its matrices."""
     return 4 * seen * heads * head_width
 
 
@@ -109,7 +109,7 @@ class TrainingCost:
     patches: int = 0  # tokens of an image
 
     def of(self, lengths: Lengths, targets: int) -> float:
-        """For examples with these lengths (n, sides) and so many targets, in all."""
+        """For examples with these lengths (n, sides) and this number of targets in all."""
         columns = self._columns(lengths)
         total = targets * self.target
         for cost, own, memory in zip(self.sides, columns, [columns[0], *columns], strict=False):
