@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -218,3 +218,45 @@ class LabelledDataSettings(FileSettings):
     def texts_each(self) -> int:
         """How many texts a label belongs to: 2 for pairs."""
         return 1 if self.columns is None else len(self.columns) - 1
+
+
+class TagDataSettings(FileSettings):
+    """Sentences with a label for each word."""
+
+    widths: ClassVar = (2,)
+    example: ClassVar = "word,label"
+
+    files: tuple[str, ...] = Field(
+        (),
+        description="Tagged sentences: CoNLL columns (one word per line, a blank line after each sentence), CoNLL-U, "
+        "or .jsonl with words and labels or with texts and spans (.gz, .xz, .bz2, .zst too).",
+    )
+    columns: tuple[str, ...] | None = Field(
+        None,
+        description="The columns of word and label, by number (1,4), or two keys of JSON lines. Default: the first and "
+        "the last column; in CoNLL-U, 2 and 4.",
+    )
+    valid: tuple[str, ...] = Field(
+        (),
+        description="Validation sentences: files like the training files, or a share to hold out, such as 10%. "
+        "Default: 2%, at most 1,000; 10%, at most 50, if there is little data.",
+    )
+    scheme: Literal["auto", "io", "iob1", "bio", "bilou", "iobes", "plain"] = Field(
+        "auto",
+        description="How the files mark entities. auto: recognised by the labels. plain: each word has a label of its "
+        "own, such as a part of speech.",
+    )
+    group: Literal["auto", "document", "sentence"] = Field(
+        "auto", description="What is held out as a whole. auto: documents, where the files mark them."
+    )
+    context: Literal["document", "sentence"] = Field(
+        "document",
+        description="What the model reads together: as many sentences of a document as fit into data.max_tokens, or "
+        "each sentence alone. Without marked documents, each sentence alone.",
+    )
+    max_tokens: int = Field(
+        128,
+        ge=8,
+        le=limits.TOKENS,
+        description="Tokens that are read together. Longer sentences are cut into windows that overlap.",
+    )

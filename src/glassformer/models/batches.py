@@ -23,6 +23,12 @@ class SegmentedBatch(TextBatch, Protocol):
     def segments(self) -> Tensor | None: ...
 
 
+def casing_of(batch: TextBatch) -> Tensor | None:
+    """The pattern of capitals of each token (B, T), of batches that have it."""
+    found: Tensor | None = getattr(batch, "casing", None)
+    return found
+
+
 class SourceBatch(Protocol):
     """What an encoder reads: source ids (B, S), padded at the end, and the length of each sentence (B,)."""
 

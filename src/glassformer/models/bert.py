@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from glassformer import limits
 from glassformer.config import Settings
 from glassformer.errors import ModelError
-from glassformer.models.batches import SegmentedBatch
+from glassformer.models.batches import SegmentedBatch, casing_of
 from glassformer.models.fast.taped_bert import fast_rows
 from glassformer.models.fast.tapes import WithTapes
 from glassformer.models.sizes import filled
@@ -34,6 +34,7 @@ from glassformer.nn.pooling import mean_of_rows
 from glassformer.nn.positions import LearnedPositions
 from glassformer.nn.residual import PostNorm
 from glassformer.nn.taps import Tap
+from glassformer.text.casing import PATTERNS
 
 _ROBERTA = {"vocabulary": 50265, "segments": 1, "first_position": 2, "norm_eps": 1e-5}
 # The paper's base and large; the smaller ones of arXiv 1908.08962; minilm of arXiv 2002.10957; RoBERTa's.
@@ -91,6 +92,11 @@ class BertConfig(Settings):
         None, description="Activation inside the head for words, if not `activation`."
     )
     tied: bool = Field(True, description="Whether the head for words shares the embedding's matrix.")
+    casing: bool | None = Field(
+        None,
+        description="Whether the inputs have a vector for the pattern of a word's capitals, which a vocabulary in lower "
+        "case loses. Only for the task tag, which decides it by the vocabulary.",
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -115,17 +121,20 @@ class Inputs(nn.Module):
         self.start, self.max_length = config.first_position, config.max_length
         self.embedding = Embedding(config.vocabulary, config.d, scaled=False)
         self.segments = Embedding(config.segments, config.d, scaled=False)
+        self.casing = Embedding(len(PATTERNS), config.d, scaled=False) if config.casing else None
         self.positions = LearnedPositions(self.start + config.max_length, config.d)
         self.norm = LayerNorm(config.d, eps=config.norm_eps)
         self.dropout = Dropout(config.dropout)
         self.token, self.segment, self.position, self.sum = Tap(), Tap(), Tap(), Tap()
 
-    def forward(self, ids: Tensor, segments: Tensor | None) -> Tensor:
-        """ids and segments (B, T) -> (B, T, D); all tokens are in the first without segments, or if there is one."""
+    def forward(self, ids: Tensor, segments: Tensor | None, casing: Tensor | None = None) -> Tensor:
+        """ids, segments and casing (B, T) -> (B, T, D); all tokens are in the first without segments, or with one."""
         self.check_length(ids.size(1))
         one = segments is None or self.segments.weight.size(0) == 1
         segment = self.segments.weight[0] if one else self.segments(segments)
         x = self.token(self.embedding(ids)) + self.segment(segment)
+        if self.casing is not None and casing is not None:
+            x = x + self.casing(casing)
         x = x + self.position(self.positions(ids.size(1), start=self.start))
         return self.sum(self.dropout(self.norm(x)))
 
@@ -154,7 +163,7 @@ class Block(nn.Module):
 class Bert(WithTapes):
     """Inputs, N blocks, and what reads their output: the pooler and a head, if there are any."""
 
-    HEADS = ("pooler.", "head.", "follows.")  # prefixes of parameters
+    HEADS = ("pooler.", "head.", "follows.", "inputs.casing.")  # prefixes of parameters
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -166,6 +175,8 @@ class Bert(WithTapes):
         self.follows = ClassHead(config.d, 2) if config.head == "pretraining" else None
         self.pooled, self.logits = Tap(), Tap()
         init_normal(self)
+        if self.inputs.casing is not None:
+            nn.init.zeros_(self.inputs.casing.weight)  # a pretrained body begins as it was
 
     def forward(self, batch: SegmentedBatch) -> Tensor:
         """The head's logits: (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
@@ -179,7 +190,7 @@ class Bert(WithTapes):
 
     def hidden(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states (B, T, D)."""
-        x = self.inputs(batch.ids, batch.segments)
+        x = self.inputs(batch.ids, batch.segments, casing_of(batch))
         mask = hiding_padding(batch.lengths, batch.ids.size(1), x.dtype)
         for block in self.blocks:
             x = block(x, mask=mask)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from glassformer import limits
 from glassformer.config import Settings
 from glassformer.errors import ModelError
-from glassformer.models.batches import SegmentedBatch
+from glassformer.models.batches import SegmentedBatch, casing_of
 from glassformer.models.sizes import filled
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.dropout import Dropout
@@ -30,6 +30,7 @@ from glassformer.nn.norms import LayerNorm
 from glassformer.nn.positions import RotaryPositions, Rotation
 from glassformer.nn.residual import PostNorm
 from glassformer.nn.taps import Tap, WithTaps
+from glassformer.text.casing import PATTERNS
 
 # "base" is the paper's, for Chinese (section 4.5); "small" was published with it; "tiny" is for learning and tests.
 SIZES: dict[str, dict[str, Any]] = {
@@ -65,6 +66,11 @@ class RoFormerConfig(Settings):
         2, ge=1, le=limits.CLASSES, description="Number of classes, for the heads sentence and tokens."
     )
     tied: bool = Field(True, description="Whether the head for words shares the embedding's matrix.")
+    casing: bool | None = Field(
+        None,
+        description="Whether the inputs have a vector for the pattern of a word's capitals, which a vocabulary in lower "
+        "case loses. Only for the task tag, which decides it by the vocabulary.",
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -88,13 +94,14 @@ class Inputs(nn.Module):
         self.max_length, width = config.max_length, config.d_token or config.d
         self.embedding = Embedding(config.vocabulary, width, scaled=False)
         self.segments = Embedding(config.segments, width, scaled=False)
+        self.casing = Embedding(len(PATTERNS), width, scaled=False) if config.casing else None
         self.norm = LayerNorm(width, eps=config.norm_eps)
         self.dropout = Dropout(config.dropout)
         self.widen = nn.Linear(width, config.d) if width != config.d else nn.Identity()
         self.token, self.segment, self.sum = Tap(), Tap(), Tap()
 
-    def forward(self, ids: Tensor, segments: Tensor | None) -> Tensor:
-        """ids and segments (B, T) -> (B, T, D); all tokens are in the first without segments, or if there is one."""
+    def forward(self, ids: Tensor, segments: Tensor | None, casing: Tensor | None = None) -> Tensor:
+        """ids, segments and casing (B, T) -> (B, T, D); all tokens are in the first without segments, or with one."""
         if ids.size(1) > self.max_length:
             raise ModelError(
                 f"The text has {ids.size(1)} tokens; this model reads at most {self.max_length}. Cut or split the text."
@@ -102,6 +109,8 @@ class Inputs(nn.Module):
         one = segments is None or self.segments.weight.size(0) == 1
         segment = self.segments.weight[0] if one else self.segments(segments)
         x = self.token(self.embedding(ids)) + self.segment(segment)
+        if self.casing is not None and casing is not None:
+            x = x + self.casing(casing)
         return self.sum(self.widen(self.dropout(self.norm(x))))
 
 
@@ -123,7 +132,7 @@ class Block(nn.Module):
 class RoFormer(WithTaps):
     """Inputs, N blocks, and a head if there is one. A sentence's class is read from its first token."""
 
-    HEADS = ("pooler.", "head.")  # prefixes of parameters
+    HEADS = ("pooler.", "head.", "inputs.casing.")  # prefixes of parameters
 
     def __init__(self, config: RoFormerConfig) -> None:
         super().__init__()
@@ -136,6 +145,8 @@ class RoFormer(WithTaps):
         self.head = make_head(config, self.inputs.embedding)
         self.pooled, self.logits = Tap(), Tap()
         init_normal(self)
+        if self.inputs.casing is not None:
+            nn.init.zeros_(self.inputs.casing.weight)  # a pretrained body begins as it was
 
     def forward(self, batch: SegmentedBatch) -> Tensor:
         """The head's logits: (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
@@ -149,7 +160,7 @@ class RoFormer(WithTaps):
 
     def hidden(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states (B, T, D)."""
-        x, length = self.inputs(batch.ids, batch.segments), batch.ids.size(1)
+        x, length = self.inputs(batch.ids, batch.segments, casing_of(batch)), batch.ids.size(1)
         mask, rotation = hiding_padding(batch.lengths, length, x.dtype), self.rotary(length)
         for block in self.blocks:
             x = block(x, mask=mask, rotation=rotation)

@@ -268,7 +268,7 @@ def differing(contestants: Sequence[Contestant]) -> list[tuple[str, list[Any]]]:
 
 def change_of(one: Contestant, key: str) -> str | None:
     """What fine-tuning changed by its own measurement; None for a run that started from no other."""
-    row, metric = one.closing.get(key), one.trained.task.metrics[0]
+    row, metric = one.closing.get(key), one.trained.task.metrics_for(one.trained.setup.recipe)[0]
     return None if row is None else f"{metric.label} {metric.shown(row['before'])} to {metric.shown(row['after'])}"
 
 

@@ -28,6 +28,7 @@ from glassformer.store.bundle import Bundle, frame_for
 from glassformer.tasks.classifying import Text, classes_of, inputs_of, is_pair
 from glassformer.tasks.guesses import Filled, Guess, Match, Word
 from glassformer.tasks.model import LoadedModel, one_or_many, one_text, texts_of
+from glassformer.tasks.tagging import TagsWords
 from glassformer.tasks.translation.source_model import SourceModel
 from glassformer.text import Tokenizer
 
@@ -49,6 +50,7 @@ class TextBatch:
     ids: Tensor
     lengths: Tensor
     segments: Tensor | None = None
+    casing: Tensor | None = None
 
 
 @runtime_checkable
@@ -58,7 +60,7 @@ class GivesRows(Protocol):
     def rows(self, batch: TextBatch) -> Tensor: ...
 
 
-class TextEncoder(LoadedModel):
+class TextEncoder(TagsWords, LoadedModel):
     """Turns texts into vectors with a model."""
 
     def __init__(self, bundle: Bundle) -> None:

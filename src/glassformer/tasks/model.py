@@ -30,6 +30,7 @@ METHODS = {  # method: the kinds of models that have it
     "fill": "BERT, RoBERTa and RoFormer models with a head for masked words",
     "context": "BERT, RoBERTa and RoFormer models, translators",
     "classify": "ViT models, and BERT, RoBERTa and RoFormer models with a head for classes",
+    "tag": "BERT, RoBERTa and RoFormer models with a head for labels of words",
     "caption": "captioners",
     "captions": "captioners",
 }

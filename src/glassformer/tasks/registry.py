@@ -12,6 +12,7 @@ TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
     "generate": ("glassformer.tasks.language_modelling", "LanguageModelling"),
     "fill": ("glassformer.tasks.masked_language_modelling", "MaskedLanguageModelling"),
     "classify": ("glassformer.tasks.sentence_classes", "SentenceClasses"),
+    "tag": ("glassformer.tasks.token_labels", "TokenLabels"),
 }
 DEFAULT = "translate"
 

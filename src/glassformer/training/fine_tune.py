@@ -20,7 +20,7 @@ from glassformer.training.settings import TrainSettings
 from glassformer.training.task import Material, Task, Tokenizers
 from glassformer.training.watching import TrainingWatcher
 
-FREE = {"dropout", "pooling"}  # model settings that may differ, because the weights fit any value
+FREE = {"dropout", "pooling", "casing"}  # model settings that may differ: the weights fit, or a vector is added
 GENTLER = 10  # the highest learning rate is divided by this, so that less is forgotten
 LOOKED_AT = 1000  # examples that are read to see whether the vocabulary fits
 MOST_UNKNOWN = 0.05  # share of unknown tokens

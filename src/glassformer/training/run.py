@@ -248,7 +248,8 @@ def report_validation(prepared: Prepared, rehearsal: Rehearsal, watcher: Trainin
     task, held = prepared.task, rehearsal.held
     if few := too_few(len(held.pool), prepared.recipe.train.best_by, task.unit):
         watcher.on_stage(few)
-    predicted = [metric.label for metric in task.metrics if metric.at_validations and not metric.from_losses]
+    metrics = task.metrics_for(prepared.recipe)
+    predicted = [metric.label for metric in metrics if metric.at_validations and not metric.from_losses]
     also = f", {' and '.join(predicted)} of {len(held.sample):,}" if predicted else ""
     watcher.on_stage(f"Each validation: the loss of {len(held.pool):,} {task.units}{also}")
 

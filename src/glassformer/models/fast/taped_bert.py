@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor
 
-from glassformer.models.batches import SegmentedBatch
+from glassformer.models.batches import SegmentedBatch, casing_of
 from glassformer.models.fast.taped_transformer import Workspace
 from glassformer.nn.native.tape import Op, Panels
 from glassformer.nn.pooling import real_rows
@@ -28,7 +28,7 @@ def fast_rows(model: Bert, batch: SegmentedBatch) -> Tensor:
     on_tape = batch.ids.is_cpu and batch.segments is None and batch.ids.size(1) <= LONGEST
     if on_tape and model.tapes.ready(model):
         written = model.tapes.kept("encoder", int(batch.lengths.sum()), partial(TapedBert, model))
-        return written.run(batch.ids, batch.lengths)
+        return written.run(batch.ids, batch.lengths, casing_of(batch))
     return real_rows(model.hidden(batch), batch.lengths)
 
 
@@ -41,6 +41,7 @@ class TapedBert:
         self.rows, self.head_width = rows, blocks[0].self_attention.head_width
         with torch.no_grad():
             self.places = inputs.positions.weight[inputs.start :] + inputs.segments.weight[0]  # (max_length, D)
+            self.casing = None if inputs.casing is None else inputs.casing.weight.detach()
         self.work = work = Workspace(rows, width=width, inner=inner, capacity=7 * len(blocks) + 2, panels=panels)
         self.embedding = work.tape.embed(inputs.embedding.weight, to=work.x, scale=1.0)
         work.tape.norm(inputs.norm, work.x, to=work.x)
@@ -55,12 +56,15 @@ class TapedBert:
         work.tape.norm(block.feed_forward_residual.norm, work.x, to=work.x)
         return attend
 
-    def run(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """ids (B, T) and lengths (B,) -> (R, D). A sentence is known by its first row, so lengths may differ."""
+    def run(self, ids: Tensor, lengths: Tensor, casing: Tensor | None = None) -> Tensor:
+        """ids and casing (B, T), lengths (B,) -> (R, D). A sentence is known by its first row: lengths may differ."""
         size = ids.size(1)
         real = torch.arange(size) < lengths[:, None]  # (B, T)
         ids, place = ids[real].to(torch.int64), torch.arange(size).expand_as(real)[real]  # (R,) both
-        self.embedding.set_ids(ids, places := self.places[place], together=len(ids))
+        places = self.places[place]
+        if self.casing is not None and casing is not None:
+            places = places + self.casing[casing[real]]
+        self.embedding.set_ids(ids, places, together=len(ids))
         first = torch.arange(len(ids)) - place  # (R,)
         unseen = torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, float("-inf"))
         mask = None if bool(real.all()) else unseen.repeat_interleave(lengths, dim=0)  # (R, T)

@@ -102,6 +102,11 @@ def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[
             f"model.pooling = {config.pooling!r}: Hugging Face's classifiers predict from the first token alone. To "
             "export a classifier, train it with --set model.pooling=first."
         )
+    if config.casing:
+        raise ExportError(
+            "model.casing = true: this model also reads how words are capitalised, which models of transformers cannot. "
+            "Train one with --set model.casing=false to export it."
+        )
     return {
         "architectures": [base + heads[config.head]],
         "vocab_size": config.vocabulary,
