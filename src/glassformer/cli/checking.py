@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,6 +41,9 @@ DOCTOR_EXAMPLES = """
 
   glassformer doctor --task generate books/
       [dim]texts for a language model[/dim]
+
+  glassformer doctor --task tag train.conll --test test.conll
+      [dim]a label for each word: entities by type, invalid sequences, sentences that are also in the test file[/dim]
 """
 CLEAN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -100,6 +103,7 @@ class DoctorTask(Enum):
     CLASSIFY = "classify"
     GENERATE = "generate"
     FILL = "fill"
+    TAG = "tag"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -111,7 +115,8 @@ def add_to(app: typer.Typer) -> None:
 def doctor(
     files: DoctorFiles,
     task: Annotated[
-        DoctorTask, typer.Option(help="What the data is for: sentence pairs, labelled texts, or texts.")
+        DoctorTask,
+        typer.Option(help="What the data is for: sentence pairs, labelled texts, texts, or labels of words."),
     ] = DoctorTask.TRANSLATE,
     valid: Valid = None,
     test: Test = None,
@@ -166,31 +171,28 @@ def refuse_for_pairs_only(task: DoctorTask, *, languages: str | None, report: Pa
 def examine_other(
     task: DoctorTask, files: Sequence[str], held: Mapping[str, Sequence[str]], columns: str | None, *, as_json: bool
 ) -> None:
-    """Examines labelled texts, or texts for a language model."""
+    """Examines labelled texts, texts for a language model, or tagged sentences."""
+    from glassformer.cli import findings_view
     from glassformer.cli.display import reading
-    from glassformer.cli.findings_view import findings_console, show_label_findings, show_text_findings
     from glassformer.config import validate
-    from glassformer.data.checks.label_findings import LabelFindings
-    from glassformer.data.settings import LabelledDataSettings, TextDataSettings
+    from glassformer.data.settings import LabelledDataSettings, TagDataSettings, TextDataSettings
     from glassformer.data.sources.labelled import examine_labelled
+    from glassformer.data.sources.tagged import examine_tagged
     from glassformer.data.sources.texts import examine_texts
 
-    is_labelled = task is DoctorTask.CLASSIFY
-    settings = LabelledDataSettings if is_labelled else TextDataSettings
+    settings, examine, show = {
+        DoctorTask.CLASSIFY: (LabelledDataSettings, examine_labelled, findings_view.show_label_findings),
+        DoctorTask.GENERATE: (TextDataSettings, examine_texts, findings_view.show_text_findings),
+        DoctorTask.FILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
+        DoctorTask.TAG: (TagDataSettings, examine_tagged, findings_view.show_tag_findings),
+    }[task]
     chosen = validate(settings, {"columns": columns}, origin="doctor").columns
     with reading("examining") as progress:
-        listener = Quiet(progress)
-        found: LabelFindings | TextFindings
-        if is_labelled:
-            found = examine_labelled(files, columns=chosen, held=held, listener=listener)
-        else:
-            found = examine_texts(files, columns=chosen, held=held, listener=listener)
+        found: Any = examine(files, columns=chosen, held=held, listener=Quiet(progress))  # type: ignore[operator]
     if as_json:
         typer.echo(json.dumps({**found.to_dict(), "task": task.value}, ensure_ascii=False))
-    elif isinstance(found, LabelFindings):
-        show_label_findings(found, findings_console())
     else:
-        show_text_findings(found, findings_console())
+        show(found, findings_view.findings_console())  # type: ignore[operator]
     if not found.words:
         raise DataError(found.refused)  # also for scripts: nothing can be used
 

@@ -235,7 +235,8 @@ def evaluate_other(
 
         found = evaluate_model(task, setup, trained.user, examples, progress=count)
     if output is not None:
-        output.write_text("".join(f"{prediction}\n" for prediction in found.predictions), encoding="utf-8")
+        lines = (one if isinstance(one, str) else " ".join(map(str, one)) for one in found.predictions)
+        output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in found.scores]))
         return

@@ -21,7 +21,8 @@ NOT_LOADED = ("failed to map segment", "cannot allocate", "Cannot allocate")  # 
 # Address space that the libraries alone take (ulimit -v, measured with 2 threads). With less they end the process
 # themselves, some without a message, so the command is refused before it starts.
 LEAST = {"train": 1100 << 20, "demo": 1100 << 20} | dict.fromkeys(
-    ("translate", "evaluate", "explain", "compare", "generate", "embed", "fill", "classify", "caption"), 650 << 20
+    ("translate", "evaluate", "explain", "compare", "generate", "embed", "fill", "classify", "caption", "tag"),
+    650 << 20,
 )
 ASKED_FOR = re.compile(r"tried to allocate (\d+) bytes|Unable to allocate ([\d.]+ [KMGTPE]?i?B)")
 

@@ -13,8 +13,10 @@ from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.label_findings import LabelFindings
+from glassformer.data.checks.tag_findings import TagFindings
 from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
 from glassformer.data.checks.text_findings import TextFindings
+from glassformer.data.sources.tag_reports import NAMES
 from glassformer.printable import counted, printable, shortened
 
 SHOWN_EXAMPLES = 3
@@ -93,7 +95,23 @@ def show_label_findings(findings: LabelFindings, console: Console) -> None:
     show_rest(findings, console)
 
 
-def show_rest(findings: LabelFindings | TextFindings, console: Console) -> None:
+def show_tag_findings(findings: TagFindings, console: Console) -> None:
+    """Counts, types or labels, and findings of tagged sentences."""
+    documents = f" of {counted(findings.documents, 'document')}" if findings.documents else ""
+    console.print(
+        f"[bold]{counted(findings.used, 'sentence')}[/bold]{documents}, {counted(findings.words, 'word')}, the longest "
+        f"sentence has {findings.longest:,}{unusable(findings)}"
+    )
+    for part in findings.held:
+        console.print(held_line(part))
+    if found := findings.counted():
+        names = ("type", "entities") if findings.has_spans else ("label", "words")
+        console.print(f"Labels: {NAMES[findings.scheme]}\n")
+        console.print(label_table(found, names))
+    show_rest(findings, console)
+
+
+def show_rest(findings: LabelFindings | TextFindings | TagFindings, console: Console) -> None:
     if findings.refused and findings.words and not findings.stops:  # without words it is the error message at the end
         console.print(f"\n{HEADINGS[STOP]}")
         console.print(f"  {findings.refused}", markup=False)
@@ -114,11 +132,11 @@ def held_line(part: HeldTexts) -> str:
     return f"  {part.name}: {part.examples:,} texts, of which {part.in_train:,} are also in the training data"
 
 
-def label_table(labels: dict[str, int]) -> Table:
+def label_table(labels: dict[str, int], names: tuple[str, str] = ("label", "examples")) -> Table:
     """How many examples each label has, the most frequent first."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("label")
-    table.add_column("examples", justify="right")
+    table.add_column(names[0])
+    table.add_column(names[1], justify="right")
     table.add_column("share", justify="right")
     total = sum(labels.values())
     ordered = sorted(labels, key=lambda label: -labels[label])

@@ -25,6 +25,7 @@ from glassformer.cli import (
     importing,
     learning,
     showing,
+    tagging,
     tokens,
     training,
     translating,
@@ -67,6 +68,7 @@ generating.add_to(app)
 evaluating.add_to(app)
 explaining.add_to(app)
 images.add_to(app)
+tagging.add_to(app)
 embedding.add_to(app)
 importing.add_to(app)
 showing.add_to(app)

@@ -39,6 +39,9 @@ TRAIN_EXAMPLES = """
   glassformer train --task classify --data reviews.tsv --from all-MiniLM-L6-v2/ --out runs/mood
       [dim]the same, starting from the weights of a pretrained model[/dim]
 
+  glassformer train --task tag --data train.conll --from all-MiniLM-L6-v2/ --out runs/names
+      [dim]named entities, or any label per word: one word and its label per line[/dim]
+
   glassformer train --from runs/en-de --data our-texts.tmx --languages en,de --out runs/ours
       [dim]fine-tunes a trained translator on your own texts[/dim]
 
@@ -66,7 +69,7 @@ RECIPE_EXAMPLES = """
 
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
-TASK_HELP = "The task: translate (default), generate, fill or classify."
+TASK_HELP = "The task: translate (default), generate, fill, classify or tag."
 
 
 def add_to(app: typer.Typer) -> None:

@@ -94,5 +94,9 @@ def start_facts(task: Task, recipe: Any, changes: Mapping[str, Change | None]) -
     return [
         ("Started from", train.start_from),
         (f"Its {task.units} mixed in", mixed),
-        *((name, in_words(row, task.metrics_for(recipe)[0])) for key, name in parts if (row := changes.get(key)) is not None),
+        *(
+            (name, in_words(row, task.metrics_for(recipe)[0]))
+            for key, name in parts
+            if (row := changes.get(key)) is not None
+        ),
     ]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 1024
 LONGEST = 512  # tokens of a window, if neither model nor folder says
 NO_HEAD = (
-    "This model has no head for labels of words. Train one with `glassformer train --task tag`, or import a BERT, RoBERTa "
-    "or RoFormer model for token classification."
+    "This model has no head for labels of words. Train one with `glassformer train --task tag`, or import a BERT, "
+    "RoBERTa or RoFormer model for token classification."
 )
 Progress = Callable[[int], None]
 Sentence = str | Sequence[str]  # a text, or its words

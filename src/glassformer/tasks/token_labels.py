@@ -95,6 +95,9 @@ class TokenLabels(Task):
             raise DataError("Got no file; give files with words and labels, such as test.conll.")
         return found[0]
 
+    def have_columns(self, files: Sequence[str]) -> bool:  # noqa: ARG002
+        return True
+
     def decided(self, recipe: TagRecipe, material: Material) -> TagRecipe:
         plain = material.facts["scheme"] == PLAIN
         scheme = PLAIN if plain else recipe.scheme
@@ -108,7 +111,9 @@ class TokenLabels(Task):
         if unknown and "labels" in recipe.model_fields_set:
             raise DataError(f"The label {unknown[0]!r} is not one of labels = {', '.join(recipe.labels)}.")
         if plain and recipe.train.best_by not in ("auto", "loss", PLAIN_METRICS[0].key):
-            raise SettingsError(f"train.best_by = {recipe.train.best_by!r} is a score of entities; the labels are plain.")
+            raise SettingsError(
+                f"train.best_by = {recipe.train.best_by!r} is a score of entities; the labels are plain."
+            )
         labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
         shape = {"head": "tokens", "classes": len(labels)}
         model = recipe.model.decided(shape | ({"pooler": False} if recipe.model.kind == "bert" else {}))

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.columns import Columns, Encoded, Pool, Pools
+from glassformer.data.sources.files import have_columns
 from glassformer.evaluate.metric import Counts, Metric
 from glassformer.text import Tokenizer
 from glassformer.training.budget_rules import BudgetRules
@@ -123,6 +124,10 @@ class Task:
     def read_held(self, files: Sequence[str], recipe: Any, listener: Listener) -> Sequence[Example]:
         """Examples of files to evaluate a trained model on."""
         raise NotImplementedError
+
+    def have_columns(self, files: Sequence[str]) -> bool:
+        """Whether columns can be chosen in these files."""
+        return have_columns(files)
 
     def decided(self, recipe: Any, material: Material) -> Any:  # noqa: ARG002
         """The recipe with what only the data can decide, such as the names of the classes.

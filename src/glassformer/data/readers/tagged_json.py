@@ -90,9 +90,7 @@ def choose_keys(value: Any, place: Place, columns: tuple[str, ...] | None) -> Ke
     return words, labels
 
 
-def _sentence(
-    value: Any, keys: Keys, place: Place, notes: tuple[Problem, ...], document: int | None
-) -> TaggedSentence:
+def _sentence(value: Any, keys: Keys, place: Place, notes: tuple[Problem, ...], document: int | None) -> TaggedSentence:
     words, labels, wider = list[str](), list[str](), list[str]()
     try:
         given, tags = _member(value, keys[0]), _member(value, keys[1])

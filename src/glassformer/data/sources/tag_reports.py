@@ -25,7 +25,9 @@ def report(findings: TagFindings, listener: Listener) -> None:
 def labels_line(findings: TagFindings) -> str:
     """`IO labels, 4 types of entities: LOC 1,014, MISC 712, ...`"""
     found = findings.counted()
-    named = ", ".join(f"{shortened(printable(name), width=40)} {count:,}" for name, count in list(found.items())[:SHOWN])
+    named = ", ".join(
+        f"{shortened(printable(name), width=40)} {count:,}" for name, count in list(found.items())[:SHOWN]
+    )
     more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
     if not findings.has_spans:
         return f"A label for each word, {counted(len(found), 'label')}: {named}{more}"
