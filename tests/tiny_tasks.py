@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from toy_corpus import write_toy
-from toy_texts import settings, write_labelled, write_running
+from toy_texts import settings, write_labelled, write_running, write_tagged
 
 Recipe = dict[str, Any]
 TRAIN = {"steps": 9, "valid_every": 3, "batch_tokens": 150, "valid_sentences": 4}
@@ -38,11 +38,18 @@ def classify(folder: Path) -> Recipe:
     return {"task": "classify", "data": data, **settings({"kind": "bert"}, TRAIN)}
 
 
+def tag(folder: Path) -> Recipe:
+    """Documents of several sentences, so that windows hold more than one."""
+    data = {"files": str(write_tagged(folder / "train.conll")), "max_tokens": 16}
+    return {"task": "tag", "data": data, **settings({"kind": "bert", "casing": True}, TRAIN)}
+
+
 TINY: dict[str, Callable[[Path], Recipe]] = {
     "translate": translate,
     "generate": generate,
     "fill": fill,
     "classify": classify,
+    "tag": tag,
 }
 WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {}  # sections of a recipe that turn random parts off
 

@@ -41,6 +41,27 @@ def write_running(path: Path, *, count: int = 120, seed: int = 1, years: bool = 
     return path
 
 
+NAMES = {"PER": ("Ann", "Bob", "Eve Moon", "Tom Hill"), "LOC": ("Rome", "Paris", "New York", "Bonn")}
+
+
+def write_tagged(path: Path, *, count: int = 60, seed: int = 1, shuffled: bool = False) -> Path:
+    """People who go to places, in BIO columns, with a document of every three sentences."""
+    random, labels, rows = Random(seed), list[str](), list[list[str]]()
+    for _ in range(count):
+        who, where = random.choice(NAMES["PER"]).split(), random.choice(NAMES["LOC"]).split()
+        rows.append([*who, random.choice(("went", "flew", "drove")), "to", *where, "."])
+        labels += ["B-PER", *["I-PER"] * (len(who) - 1), "O", "O", "B-LOC", *["I-LOC"] * (len(where) - 1), "O"]
+    if shuffled:
+        random.shuffle(labels)
+    rest = iter(labels)
+    with path.open("w") as file:
+        for number, words in enumerate(rows):
+            file.write("-DOCSTART- O\n\n" if number % 3 == 0 else "")
+            file.writelines(f"{word} {next(rest)}\n" for word in words)
+            file.write("\n")
+    return path
+
+
 def settings(model: Mapping[str, Any], train: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Sections of a recipe."""
     text = {"kind": "word", "vocab_size": 40}

@@ -17,7 +17,6 @@ from glassformer.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from glassformer.data.checks.findings import Findings
-    from glassformer.data.checks.text_findings import TextFindings
     from glassformer.data.readers.inputs import Input
 
 DOCTOR_EXAMPLES = """
@@ -188,7 +187,7 @@ def examine_other(
     }[task]
     chosen = validate(settings, {"columns": columns}, origin="doctor").columns
     with reading("examining") as progress:
-        found: Any = examine(files, columns=chosen, held=held, listener=Quiet(progress))  # type: ignore[operator]
+        found: Any = examine(files, columns=chosen, held=held, listener=Quiet(progress))
     if as_json:
         typer.echo(json.dumps({**found.to_dict(), "task": task.value}, ensure_ascii=False))
     else:

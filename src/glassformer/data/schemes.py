@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def converted(labels: Sequence[str], scheme: str) -> list[str]:
 
 def is_lossless(spans: Sequence[Span], scheme: str) -> bool:
     """Whether the scheme can hold these spans: IO cannot part neighbours of one type."""
-    return scheme != IO or all(a[0] != b[0] or a[2] != b[1] for a, b in zip(spans, spans[1:], strict=False))
+    return scheme != IO or all(a[0] != b[0] or a[2] != b[1] for a, b in pairwise(spans))
 
 
 # What a model predicts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -126,11 +127,11 @@ def cut(sizes: Index, space: int) -> list[tuple[int, int, int, int]]:
         first = max(first + 1, min(again, last))
     spans.append((first, len(sizes)))
     borders = [0]
-    for (_, last), (first, _) in zip(spans, spans[1:], strict=False):
+    for (_, last), (first, _) in pairwise(spans):
         middle = (ends[first] + ends[last]) / 2
         borders.append(int(np.clip(np.searchsorted(ends, middle), first, last)))
     borders.append(len(sizes))
-    return [(*span, *own) for span, own in zip(spans, zip(borders, borders[1:], strict=False), strict=True)]
+    return [(*span, *own) for span, own in zip(spans, pairwise(borders), strict=True)]
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ def recall(summed: Counts) -> NDArray[np.float64]:
 
 
 ENTITY_F1 = Metric("f1", "entity F1", f1, entity_counts, unit="%", scale=PERCENT)
-PRECISION = Metric("precision", "precision", precision, entity_counts, unit="%", scale=PERCENT)
-RECALL = Metric("recall", "recall", recall, entity_counts, unit="%", scale=PERCENT)
+PRECISION = Metric("entity_precision", "entity precision", precision, entity_counts, unit="%", scale=PERCENT)
+RECALL = Metric("entity_recall", "entity recall", recall, entity_counts, unit="%", scale=PERCENT)
 WORD_ACCURACY = Metric(
     "accuracy", "accuracy of words", percent_of, word_counts, unit="%", judges_one=True, scale=PERCENT
 )

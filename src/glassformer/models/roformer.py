@@ -68,8 +68,8 @@ class RoFormerConfig(Settings):
     tied: bool = Field(True, description="Whether the head for words shares the embedding's matrix.")
     casing: bool | None = Field(
         None,
-        description="Whether the inputs have a vector for the pattern of a word's capitals, which a vocabulary in lower "
-        "case loses. Only for the task tag, which decides it by the vocabulary.",
+        description="Whether the inputs have a vector for the pattern of a word's capitals, which a vocabulary in "
+        "lower case loses. Only for the task tag, which decides it by the vocabulary.",
     )
 
     @model_validator(mode="wrap")

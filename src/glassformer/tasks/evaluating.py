@@ -9,6 +9,7 @@ from typing import Any
 
 from glassformer.config import validate
 from glassformer.data.columns import Pool
+from glassformer.data.sources.files import have_columns
 from glassformer.errors import RunError, SettingsError
 from glassformer.evaluate.intervals import score_with_interval
 from glassformer.evaluate.metric import LOSS, Counts, Metric
@@ -62,7 +63,7 @@ def read_examples(
     task, setup = trained.task, trained.setup
     data = setup.recipe.data
     if columns is not None:
-        if not task.have_columns(files):
+        if not (task.has_columns or have_columns(files)):
             raise SettingsError(f"--columns {columns}: {files[0]} has no columns. Leave it out, or give a table.")
         chosen = validate(type(data), {"columns": columns}, origin="--columns", section="data").columns
         data = data.model_copy(update={"columns": chosen})

@@ -13,13 +13,12 @@ from glassformer.evaluate.classes import confusion
 from glassformer.evaluate.entities import MISSED, scores_by_type, type_confusion
 from glassformer.explain.report import ShownTable
 from glassformer.tasks.evaluating import Evaluation
-from glassformer.tasks.tagging import Tagger
 
 MOST_TYPES, MOST_WRONG, MOST_WORDS = 20, 15, 80  # limits for the report
 NOTHING = "no entity"
 
 
-def tag_tables(tagger: Tagger, found: Evaluation, *, plain: bool) -> list[ShownTable]:
+def tag_tables(found: Evaluation, *, plain: bool) -> list[ShownTable]:
     """All tables of a report."""
     if plain:
         return [plain_confusion(found), *worst_sentences(found, plain=True)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import torch
 import torch.nn.functional as F
@@ -68,6 +68,7 @@ class TokenLabels(Task):
     title = "A Transformer that learns to tag words"
     unit, units = "window", "windows"
     held_units = "sentences"
+    has_columns = True
     recipe = TagRecipe
     kinds = ("bert", "roformer")
     rules = BudgetRules(
@@ -94,9 +95,6 @@ class TokenLabels(Task):
         if found is None:
             raise DataError("Got no file; give files with words and labels, such as test.conll.")
         return found[0]
-
-    def have_columns(self, files: Sequence[str]) -> bool:  # noqa: ARG002
-        return True
 
     def decided(self, recipe: TagRecipe, material: Material) -> TagRecipe:
         plain = material.facts["scheme"] == PLAIN
@@ -131,13 +129,13 @@ class TokenLabels(Task):
 
     def recipe_of(self, bundle: Bundle) -> TagRecipe | None:
         """An imported model for token classification, to evaluate it."""
-        labels = tuple(bundle.extras.get("labels", ()))
-        if getattr(bundle.model.config, "head", None) != "tokens" or not labels:
+        labels, config = tuple(bundle.extras.get("labels", ())), cast(BertConfig | RoFormerConfig, bundle.model.config)
+        if config.head != "tokens" or not labels:
             return None
         plain = any(not split_label(label)[0] for label in labels)
         text, data = TextSettings(kind="imported"), TagDataSettings(context="sentence")
         values: dict[str, Any] = {"labels": labels, "scheme": PLAIN if plain else "bio"}
-        return TagRecipe(text=text, data=data, model=bundle.model.config.model_dump(), **values)
+        return TagRecipe(text=text, data=data, model=config.model_dump(), **values)
 
     def metrics_for(self, recipe: TagRecipe) -> tuple[Metric, ...]:
         return PLAIN_METRICS if recipe.scheme == PLAIN else SPAN_METRICS
@@ -249,8 +247,8 @@ class TokenLabels(Task):
     def question(self, example: Tagged) -> tuple[str, tuple[str, ...]]:
         return " ".join(example[1]), (self.shown(example, example[2]),)
 
-    def report_parts(self, user: TextEncoder, found: Evaluation, prepared: Any) -> ReportParts:
-        return ReportParts({"tables": tag_tables(user.tagger, found, plain=prepared.recipe.scheme == PLAIN)})
+    def report_parts(self, user: TextEncoder, found: Evaluation, prepared: Any) -> ReportParts:  # noqa: ARG002
+        return ReportParts({"tables": tag_tables(found, plain=prepared.recipe.scheme == PLAIN)})
 
     def check_held(self, setup: Setup, examples: Sequence[Tagged]) -> None:
         """Refuses labels of which the model knows none. Entities of a type that it does not know count as missed."""

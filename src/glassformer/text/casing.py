@@ -1,4 +1,4 @@
-"""How words are written: the pattern of their capitals. A vocabulary in lower case loses it; `model.casing` keeps it."""
+"""The pattern of capitals of a word. A vocabulary in lower case loses it; `model.casing` keeps it."""
 
 from __future__ import annotations
 

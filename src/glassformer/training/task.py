@@ -19,7 +19,6 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.columns import Columns, Encoded, Pool, Pools
-from glassformer.data.sources.files import have_columns
 from glassformer.evaluate.metric import Counts, Metric
 from glassformer.text import Tokenizer
 from glassformer.training.budget_rules import BudgetRules
@@ -98,6 +97,7 @@ class Task:
     held_units: str = "examples"  # what held-out examples are called in reports: "sentences"
     predictions: str = "predictions"  # what is made of them: "translations"
     reports_loss: bool = True  # the report has the loss in addition to the metrics
+    has_columns: bool = False  # its files always have columns, whatever their names
     no_prediction: Any = ""  # for an example that nothing can be predicted for, such as an empty text
 
     def __init_subclass__(cls) -> None:
@@ -124,10 +124,6 @@ class Task:
     def read_held(self, files: Sequence[str], recipe: Any, listener: Listener) -> Sequence[Example]:
         """Examples of files to evaluate a trained model on."""
         raise NotImplementedError
-
-    def have_columns(self, files: Sequence[str]) -> bool:
-        """Whether columns can be chosen in these files."""
-        return have_columns(files)
 
     def decided(self, recipe: Any, material: Material) -> Any:  # noqa: ARG002
         """The recipe with what only the data can decide, such as the names of the classes.

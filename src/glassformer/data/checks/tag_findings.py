@@ -1,4 +1,4 @@
-"""What was found in tagged sentences: the counts of `Tally`, labels and entities, and sequences that break the rules."""
+"""What was found in tagged sentences: the counts of `Tally`, labels, entities, and sequences that break the rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAG_PROBLEMS = {
     "encoding": "not UTF-8",
     "nul": "a NUL character",
     "too big": "far too long for one line",
-    "label": "a word without a label, or a label without a word",
+    "label": "a word or a label is missing",
     "columns": "a line with a different number of columns from the others",
     "json": "not a JSON object with words and labels, or with a text and spans",
     "empty": "no words",

@@ -45,6 +45,7 @@ from glassformer.printable import counted, printable, shortened
 
 MOST_LABELS = 1000
 ROWS = 2048  # compared together
+SHORT = 5  # words: shorter sentences often repeat by chance
 ALONE = -1  # the document of a sentence where none are marked
 JSON = "jsonl"
 
@@ -200,11 +201,11 @@ def read_held_tagged(
 def screened(
     rows: Iterator[tuple[int, TaggedSentence]], findings: TagFindings, held: Sequence[HeldTexts] = ()
 ) -> Iterator[tuple[int, TaggedSentence]]:
-    """Each sentence, with a problem if it cannot be used. Counts all of them."""
+    """Each sentence, with a problem if it cannot be used. Counts all of them; the longer ones are compared."""
     findings.held = list(held)
     sentences, whole = SeenHashes(), SeenHashes()
     while block := list(islice(rows, ROWS)):
-        usable = [row for row in (checked(row) for _, row in block) if row.problem is None]
+        usable = [row for row in (checked(row) for _, row in block) if row.problem is None and len(row.words) >= SHORT]
         texts = [row.texts[0] for row in usable]
         again = sentences.add(hashes_of(texts))
         same = whole.add(hashes_of("\0".join((*row.words, *row.labels)) for row in usable))
@@ -253,7 +254,7 @@ def count(at: int, row: TaggedSentence, findings: TagFindings) -> None:
 
 
 def held_texts(name: str, examples: Sequence[Tagged]) -> HeldTexts:
-    return HeldTexts(name, (" ".join(example.words) for example in examples))
+    return HeldTexts(name, (" ".join(one.words) for one in examples if len(one.words) >= SHORT))
 
 
 # Errors
@@ -268,11 +269,11 @@ def refuse_unusable(findings: TagFindings, source: TaggedSource) -> None:
             f"{source.names}: {counted(findings.words, 'word')}, all with the label {next(iter(findings.labels))!r}. "
             "Give other files, or choose another column with --columns."
         )
-    if findings.has_spans and (odd := next((one for one in findings.labels if not split_label(one)[0]), None)):
-        if any(split_label(one)[0] in ("B", "E", "S") for one in findings.labels):
-            raise DataError(
-                f"{source.names}: data.scheme = {findings.scheme!r}, but the label {odd!r} has no such form (B-PER)."
-            )
+    bare = [one for one in findings.labels if not split_label(one)[0]]
+    if findings.has_spans and bare and any(split_label(one)[0] in ("B", "E", "S") for one in findings.labels):
+        raise DataError(
+            f"{source.names}: data.scheme = {findings.scheme!r}, but the label {bare[0]!r} has no such form (B-PER)."
+        )
 
 
 def examine_tagged(

@@ -104,7 +104,7 @@ def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[
         )
     if config.casing:
         raise ExportError(
-            "model.casing = true: this model also reads how words are capitalised, which models of transformers cannot. "
+            "model.casing = true: this model also reads how words are capitalised, which transformers' models cannot. "
             "Train one with --set model.casing=false to export it."
         )
     return {
