@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import typer
 
@@ -17,6 +17,7 @@ from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
     from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
+    from glassformer.tasks.generation.masked_writer import MaskedWriter
 
 GENERATE_EXAMPLES = """
 [bold]Examples[/bold]
@@ -38,7 +39,14 @@ GENERATE_EXAMPLES = """
 
   glassformer generate models/t5 "summarize: ..." --beam 4
       [dim]encoder-decoders write an answer instead of a continuation[/dim]
+
+  glassformer generate runs/bert "The dog [MASK] [MASK] the [MASK]." --rounds 3
+      [dim]an encoder fills gaps that fit together: all at once, then the least certain ones again[/dim]
+
+  glassformer generate runs/bert "The dog" --max-new 8 --left-to-right
+      [dim]or it continues a text; a GPT of the same size does it better[/dim]
 """
+DEFAULT_NEW = 128  # tokens
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,7 +59,10 @@ def generate(
         list[str] | None, typer.Argument(help="Prompts. Default: the lines of --input or stdin.")
     ] = None,
     input_: Annotated[Path | None, typer.Option("--input", "-i", help="A text file, one prompt per line.")] = None,
-    max_new: Annotated[int, typer.Option(min=0, max=limits.TOKENS, help="Maximum number of new tokens.")] = 128,
+    max_new: Annotated[
+        int | None,
+        typer.Option(min=0, max=limits.TOKENS, help="Maximum number of new tokens. Default 128, of an encoder 16."),
+    ] = None,
     stream: Annotated[
         bool | None, typer.Option("--stream/--no-stream", help="Show text as it is generated. Default: on a terminal.")
     ] = None,
@@ -90,30 +101,43 @@ def generate(
     repetition_penalty: Annotated[
         float, typer.Option(min=1.0, max=limits.PENALTY, help="Above 1: tokens that occurred before are less likely.")
     ] = 1.0,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, max=limits.TOKENS, help="Encoders: how often the gaps are filled again. Default 10."),
+    ] = None,
+    left_to_right: Annotated[
+        bool, typer.Option("--left-to-right", help="Encoders: fill one gap at a time, from left to right.")
+    ] = False,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
     """Continue a text: prompts as arguments, from a file, or from stdin line by line.
 
-    Encoder-decoders such as T5 write an answer instead.
+    Encoder-decoders such as T5 write an answer instead. Encoders with a head for masked words (`train --task fill`)
+    fill the [MASK]s of a text, or --max-new of them after it.
     """
     from glassformer.tasks.generation import GenerateOptions
 
     plain = GenerateOptions(
-        max_new=max_new,
+        max_new=DEFAULT_NEW if max_new is None else max_new,
         min_new=min_new,
         beam=beam,
         stop=tuple(text.replace("\\n", "\n") for text in stop or ()),
         ban=tuple(ban or ()),
         no_repeat=no_repeat_ngram,
         repetition_penalty=repetition_penalty,
+        rounds=10 if rounds is None else rounds,
+        left_to_right=left_to_right,
     )
     drawn = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     options = sampled(plain, drawn, samples=samples)
     one = len(prompts or ()) == 1
     flows = streams(stream, one=one, width=options.width, json_=json_)
     language_model = loaded(model, device)
-    if flows and prompts:
+    if max_new is None:
+        options = replace(options, max_new=language_model.usual_new)
+    of_encoders = left_to_right or rounds is not None
+    if is_decoder(language_model, stream=stream, of_encoders=of_encoders) and flows and prompts:
         show_stream(language_model, prompts[0], options)
         return
 
@@ -121,7 +145,7 @@ def generate(
 
     done = cut = 0
     for lines in sentence_chunks(prompts, input_):
-        with patient_bar("writing", len(lines) * options.width * max_new) as progress:
+        with patient_bar("writing", len(lines) * options.width * options.max_new) as progress:
             found = language_model.continuations(lines, options, first_number=done, progress=progress)
         done, cut = done + len(lines), cut + sum(one.why == "positions" for own in found for one in own)
         for line, own in zip(lines, found, strict=True):
@@ -162,10 +186,33 @@ def streams(wanted: bool | None, *, one: bool, width: int, json_: bool) -> bool:
     return possible and (sys.stdout.isatty() if wanted is None else wanted)
 
 
-def loaded(model: str, device: str) -> LanguageModel:
+def loaded(model: str, device: str) -> LanguageModel | MaskedWriter:
+    """The model as one that writes: an encoder fills gaps."""
+    from glassformer.tasks.embedding import TextEncoder
+    from glassformer.tasks.generation import LanguageModel
+    from glassformer.tasks.model import LoadedModel
+
+    found: LoadedModel = load_noting(model, LoadedModel, device)
+    if isinstance(found, TextEncoder):
+        return found.writer
+    return found if isinstance(found, LanguageModel) else LanguageModel.of(found.bundle)
+
+
+def is_decoder(
+    model: LanguageModel | MaskedWriter, *, stream: bool | None, of_encoders: bool
+) -> TypeGuard[LanguageModel]:
+    """Whether the model writes token by token; an error if options are for the other kind."""
     from glassformer.tasks.generation import LanguageModel
 
-    return load_noting(model, LanguageModel, device)
+    if isinstance(model, LanguageModel):
+        if of_encoders:
+            raise SettingsError(
+                "--rounds and --left-to-right are for encoders that fill in masked words. Leave them out."
+            )
+        return True
+    if stream:
+        raise SettingsError("--stream: an encoder fills all gaps of a text together. Leave it out.")
+    return False
 
 
 def show_stream(model: LanguageModel, prompt: str, options: GenerateOptions) -> None:
@@ -179,11 +226,18 @@ def show_stream(model: LanguageModel, prompt: str, options: GenerateOptions) -> 
 
 
 def line_of(
-    model: LanguageModel, prompt: str, rank: int, option: Continuation, *, ranked: bool, whole: bool, json_: bool
+    model: LanguageModel | MaskedWriter,
+    prompt: str,
+    rank: int,
+    option: Continuation,
+    *,
+    ranked: bool,
+    whole: bool,
+    json_: bool,
 ) -> str:
     if json_:
         return json.dumps({"prompt": prompt, "rank": rank, **asdict(option)}, ensure_ascii=False)
-    text = (prompt if model.continues_prompt else "") + option.text
+    text = model.whole_text(prompt, option.text)
     if not whole or ranked:
         text = text.replace("\n", " ")  # one line in, one line out
     return f"{rank}\t{option.score:.4f}\t{text}" if ranked else text

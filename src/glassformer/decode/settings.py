@@ -84,4 +84,5 @@ class GenerationSettings(Settings):
     max_new: int = Field(128, ge=0, le=limits.TOKENS, description="The most new tokens, including the end mark.")
     min_new: int = Field(0, ge=0, le=limits.TOKENS, description="The fewest new tokens.")
     n_best: int = Field(1, ge=1, le=limits.HYPOTHESES, description="How many texts are returned for each input.")
+    rounds: int = Field(10, ge=1, le=limits.TOKENS, description="How often an encoder fills the gaps of a text again.")
     top: int = Field(5, ge=1, le=limits.TOKENS, description="How many candidates are returned for each position.")

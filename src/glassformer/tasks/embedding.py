@@ -26,7 +26,8 @@ from glassformer.models.transformer import Transformer
 from glassformer.nn.pooling import POOLINGS, real_rows
 from glassformer.store.bundle import Bundle, frame_for
 from glassformer.tasks.classifying import Text, classes_of, inputs_of, is_pair
-from glassformer.tasks.guesses import Filled, Guess, Match, Word
+from glassformer.tasks.filling import filled, with_gaps
+from glassformer.tasks.guesses import Filled, Guess, Match
 from glassformer.tasks.model import LoadedModel, one_or_many, one_text, texts_of
 from glassformer.tasks.tagging import TagsWords
 from glassformer.tasks.translation.source_model import SourceModel
@@ -35,6 +36,8 @@ from glassformer.text import Tokenizer
 if TYPE_CHECKING:
     from glassformer.explain.explanation import Explanation
     from glassformer.tasks.context import Context
+    from glassformer.tasks.generation.masked_writer import MaskedWriter
+    from glassformer.tasks.sampling import Sampling
 
 Vectors = NDArray[np.float32]
 Progress = Callable[[int], None]  # how many more texts are done
@@ -276,34 +279,35 @@ class TextEncoder(TagsWords, LoadedModel):
     def fill(self, texts: str | Sequence[str], *, top: int = 5) -> Filled | list[Filled]:
         """The most likely words for every [MASK] in a text, each found while the other gaps are still masked."""
         check_arguments(GenerationSettings, {"top": top})
-        return one_or_many(texts, lambda all_: [self._filled(text, top=top) for text in all_])
-
-    def _filled(self, text: str, *, top: int) -> Filled:
-        ids, gaps = self.with_gaps(text)
-        with torch.inference_mode():
-            hidden = self.model.hidden(self.batch([ids]))[0, gaps]  # (gaps, D)
-            chances = self.model.head(hidden).softmax(-1).topk(min(top, self.model.config.vocabulary))
-        found = [
-            tuple(Word(self.shown(i), chance, i) for chance, i in zip(row, numbers, strict=True))
-            for row, numbers in zip(chances.values.tolist(), chances.indices.tolist(), strict=True)
-        ]
-        best = iter([words[0].text for words in found])
-        return Filled(self.mask.sub(lambda _: next(best), text), tuple(found))
+        return one_or_many(texts, lambda all_: [filled(self, text, top=top) for text in all_])
 
     def with_gaps(self, text: str) -> tuple[list[int], list[int]]:
         """The ids of a text with masks in it, framed, and the places of the masks."""
-        if getattr(self.model.config, "head", None) not in ("words", "pretraining") or self.marks.mask is None:
-            raise ModelError(
-                "This model cannot fill in masked words: it has no head for words. Use a model of the architecture "
-                "BertForMaskedLM or RobertaForMaskedLM, for example."
-            )
-        parts = self.mask.split(text)
-        if len(parts) < 2:
-            raise SettingsError(f"Nothing is masked in {text!r}. Write {self.mask_text} for each missing word.")
-        pieces = [self.tokenizer.encode(part.rstrip()) for part in parts[:-1]]  # a mask takes the space before it
-        ids = [number for piece in pieces for number in (*piece, self.marks.mask)] + self.tokenizer.encode(parts[-1])
-        ids = self.frame.single(ids)
-        return ids, [place for place, number in enumerate(ids) if number == self.marks.mask]
+        return with_gaps(self, text)
+
+    def generate(
+        self,
+        texts: str | Sequence[str],
+        *,
+        max_new: int = 16,
+        rounds: int = 10,
+        left_to_right: bool = False,
+        sampling: Sampling | None = None,
+    ) -> str | list[str]:
+        """What a model with a head for words writes after each text; a text with [MASK]s is returned filled in.
+
+        The gaps are filled together, in several rounds (mask-predict), or one by one from left to right.
+        """
+        return self.writer.generate(
+            texts, max_new=max_new, rounds=rounds, left_to_right=left_to_right, sampling=sampling
+        )
+
+    @cached_property
+    def writer(self) -> MaskedWriter:
+        """Generates text with all options; an error if the model has no head for words."""
+        from glassformer.tasks.generation.masked_writer import MaskedWriter  # slow to import
+
+        return MaskedWriter(self)
 
     @cached_property
     def mask_text(self) -> str:
@@ -313,9 +317,6 @@ class TextEncoder(TagsWords, LoadedModel):
     def mask(self) -> re.Pattern[str]:
         """A mask as the model's own vocabulary writes it, or as others do."""
         return re.compile("|".join(re.escape(spelled) for spelled in {self.mask_text, "[MASK]", "<mask>"}))
-
-    def shown(self, number: int) -> str:
-        return self.tokenizer.pieces_of([number])[0].removeprefix("▁")
 
 
 def longest(model: nn.Module, extras: dict[str, Any]) -> int | None:

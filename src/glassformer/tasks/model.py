@@ -23,7 +23,7 @@ METHODS = {  # method: the kinds of models that have it
     "align": "translators (runs of `glassformer train`, MarianMT)",
     "score": "translators, GPT and Llama models",
     "stream": "translators, GPT, Llama and T5 models",
-    "generate": "GPT, Llama and T5 models",
+    "generate": "GPT, Llama and T5 models, and BERT and RoFormer models with a head for masked words",
     "continuations": "GPT, Llama and T5 models",
     "embed": "BERT, RoBERTa and RoFormer models, translators",
     "similar": "BERT, RoBERTa and RoFormer models",

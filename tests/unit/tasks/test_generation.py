@@ -312,7 +312,7 @@ def test_an_empty_prompt_needs_a_mark_to_begin_with() -> None:
 
 def test_other_refusals() -> None:
     bert = Bert(BertConfig(vocabulary=11, N=1, d=8, h=2, d_ff=7))
-    with pytest.raises(ModelError, match="A bert model cannot generate text"):
+    with pytest.raises(ModelError, match="A bert model does not generate text as a LanguageModel"):
         LanguageModel(Bundle("bert", bert, tokenizer()))
     with pytest.raises(ModelError, match="has no tokenizer"):
         LanguageModel(Bundle("llama", make().model))

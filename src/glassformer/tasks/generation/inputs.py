@@ -145,7 +145,10 @@ def inputs_of(bundle: Bundle) -> Inputs:
     if bundle.kind == "captioner":
         raise ModelError("A captioner reads images, not texts: use `glassformer caption`.")
     if not isinstance(model, DecoderOnly | EncoderDecoder | Transformer):
-        raise ModelError(f"A {bundle.kind} model cannot generate text. Models that can: gpt, llama, t5, transformer.")
+        raise ModelError(
+            f"A {bundle.kind} model does not generate text as a LanguageModel. Models that do: gpt, llama, t5, "
+            "transformer. A bert or roformer model with a head for words does as a TextEncoder: gf.load(...).generate."
+        )
     if tokenizer is None:
         raise ModelError("This model has no tokenizer, so it cannot read text. Put tokenizer.json into its folder.")
     config: Any = model.config

@@ -46,6 +46,8 @@ class Scored:
 class LanguageModel(LoadedModel):
     """Generates text with one model: decoders continue a prompt, encoder-decoders answer a source."""
 
+    usual_new = 128  # tokens
+
     def __init__(self, bundle: Bundle) -> None:
         self.inputs = inputs_of(bundle)
         self.generator = ContinuationGenerator(bundle, self.inputs)
@@ -61,6 +63,10 @@ class LanguageModel(LoadedModel):
     def continues_prompt(self) -> bool:
         """Whether what it writes continues the given text."""
         return isinstance(self.inputs, PromptInputs)
+
+    def whole_text(self, prompt: str, text: str) -> str:
+        """A result with the prompt that it continues."""
+        return prompt + text if self.continues_prompt else text
 
     @property
     def kind_name(self) -> str:

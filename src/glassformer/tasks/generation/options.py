@@ -28,12 +28,16 @@ class GenerateOptions:
     no_repeat: int = 0  # never repeat an n-gram of this length, including those of the prompt; 0 allows it
     repetition_penalty: float = 1.0  # above 1: tokens of the text and the prompt are less likely
     alpha: float = 1.0  # hypotheses are ranked by log-probability / length^alpha
+    rounds: int = 10  # of an encoder, which fills all gaps at once and then the least certain ones again
+    left_to_right: bool = False  # an encoder fills one gap at a time instead
 
     def __post_init__(self) -> None:
         check_sampling(self.sampling)
         for name in ("stop", "ban"):
             object.__setattr__(self, name, words_given(name, getattr(self, name)))
-        check_arguments(GenerationSettings, {name: getattr(self, name) for name in ("max_new", "min_new", "n_best")})
+        check_arguments(
+            GenerationSettings, {name: getattr(self, name) for name in ("max_new", "min_new", "n_best", "rounds")}
+        )
         shared = ("beam", "no_repeat", "repetition_penalty", "alpha")
         check_arguments(DecodeSettings, {name: getattr(self, name) for name in shared})
         if self.min_new > self.max_new:
