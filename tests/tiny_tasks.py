@@ -14,6 +14,7 @@ from typing import Any
 
 from toy_corpus import write_toy
 from toy_texts import settings, write_labelled, write_running, write_tagged
+from toy_written import write_last_words, write_written
 
 Recipe = dict[str, Any]
 TRAIN = {"steps": 9, "valid_every": 3, "batch_tokens": 150, "valid_sentences": 4}
@@ -44,12 +45,35 @@ def tag(folder: Path) -> Recipe:
     return {"task": "tag", "data": data, **settings({"kind": "bert", "casing": True}, TRAIN)}
 
 
+def rewrite(folder: Path) -> Recipe:
+    """Two tasks; an epoch uses those of one twice and half of the other."""
+    tasks = {
+        "say": {"files": str(write_last_words(folder / "say.tsv")), "weight": 3},
+        "translate": {"files": str(write_written(folder / "pairs.jsonl")), "metric": "bleu"},
+    }
+    return {"task": "rewrite", "data": {"tasks": tasks, "max_target": 12}, **settings({"kind": "t5", "d_kv": 8}, TRAIN)}
+
+
+def summarise(folder: Path) -> Recipe:
+    data = {"files": str(write_written(folder / "pairs.jsonl")), "max_tokens": 6, "max_target": 12}
+    return {"task": "summarise", "data": data, **settings({"kind": "transformer"}, TRAIN)}
+
+
+def infill(folder: Path) -> Recipe:
+    data = {"files": str(write_running(folder / "train.txt")), "max_tokens": 24}
+    recipe = {"task": "infill", "data": data, **settings({"kind": "t5", "d_kv": 8}, TRAIN)}
+    return changed(recipe, {"text": {"vocab_size": 140}})  # a hundred of them for removed spans
+
+
 TINY: dict[str, Callable[[Path], Recipe]] = {
     "translate": translate,
     "generate": generate,
     "fill": fill,
     "classify": classify,
     "tag": tag,
+    "rewrite": rewrite,
+    "summarise": summarise,
+    "infill": infill,
 }
 WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {}  # sections of a recipe that turn random parts off
 

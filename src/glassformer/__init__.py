@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from glassformer.tasks.generation import GenerateOptions as GenerateOptions
     from glassformer.tasks.generation import LanguageModel as LanguageModel
     from glassformer.tasks.loading import load as load
+    from glassformer.tasks.rewriting import Rewriter as Rewriter
     from glassformer.tasks.training import train as train
     from glassformer.tasks.training import train_translator as train_translator
     from glassformer.tasks.translation.constraints import Constraints as Constraints
@@ -40,6 +41,7 @@ _HOMES = {
     "Glossary": "glassformer.tasks.translation.glossary",
     "Translator": "glassformer.tasks.translation.translator",
     "LanguageModel": "glassformer.tasks.generation",
+    "Rewriter": "glassformer.tasks.rewriting",
     "TextEncoder": "glassformer.tasks.embedding",
     "ImageModel": "glassformer.tasks.vision",
     "GenerateOptions": "glassformer.tasks.generation",
@@ -58,6 +60,7 @@ __all__ = [
     "Glossary",
     "ImageModel",
     "LanguageModel",
+    "Rewriter",
     "Sampling",
     "TextEncoder",
     "Tokenizer",

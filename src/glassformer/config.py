@@ -290,7 +290,7 @@ def to_toml(settings: Settings) -> str:
 
     def show(name: str, value: Any, _: FieldInfo) -> Iterator[str]:
         if value is not None:
-            yield f"{name.rpartition('.')[2]} = {toml_literal(value)}"
+            yield f"{name.rpartition('.')[2]} = {toml_literal(_plain(value))}"
 
     return "\n".join(_toml_lines(settings, "", show)).strip() + "\n"
 
@@ -302,9 +302,16 @@ def annotated_toml(settings: Settings, given: Mapping[str, Any]) -> str:
         if field.description:
             yield f"# {field.description}"
         mark = "" if _is_given(given, name) else "# "
-        yield f"{mark}{name.rpartition('.')[2]} = {'' if value is None else toml_literal(value)}".rstrip()
+        yield f"{mark}{name.rpartition('.')[2]} = {'' if value is None else toml_literal(_plain(value))}".rstrip()
 
     return "\n".join(_toml_lines(settings, "", show)).strip() + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Settings inside a table of the user's own names as plain values."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return value.model_dump(exclude_none=True) if isinstance(value, Settings) else value
 
 
 def _is_given(tree: Any, name: str) -> bool:

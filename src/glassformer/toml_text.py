@@ -61,6 +61,8 @@ def toml_literal(value: Any) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_literal(item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(name)} = {toml_literal(one)}" for name, one in value.items()) + "}"
     if any("\ud800" <= sign <= "\udfff" for sign in str(value)):
         raise SettingsError(f"{value!r} is not text, since its bytes are not UTF-8: rename the file.")
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -15,6 +15,7 @@ PUBLIC = [
     "Glossary",
     "ImageModel",
     "LanguageModel",
+    "Rewriter",
     "Sampling",
     "TextEncoder",
     "Tokenizer",

@@ -43,6 +43,9 @@ DOCTOR_EXAMPLES = """
 
   glassformer doctor --task tag train.conll --test test.conll
       [dim]a label for each word: entities by type, invalid sequences, sentences that are also in the test file[/dim]
+
+  glassformer doctor --task summarise train.jsonl --valid dev.jsonl
+      [dim]inputs and outputs of a text-to-text model: their lengths, copies, what is also held out[/dim]
 """
 CLEAN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -103,6 +106,12 @@ class DoctorTask(Enum):
     GENERATE = "generate"
     FILL = "fill"
     TAG = "tag"
+    REWRITE = "rewrite"
+    SUMMARISE = "summarise"
+    INFILL = "infill"
+
+
+WRITTEN_TASKS = (DoctorTask.REWRITE, DoctorTask.SUMMARISE)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -129,6 +138,11 @@ def doctor(
     """Examine data before training on it. Changes nothing."""
     if task is not DoctorTask.TRANSLATE:
         refuse_for_pairs_only(task, languages=languages, report=report)
+        if task in WRITTEN_TASKS:
+            from glassformer.cli.written_view import examine_pairs_to_write
+
+            examine_pairs_to_write(files, {"valid": valid or [], "test": test or []}, columns, as_json=json_)
+            return
         examine_other(task, files, {"valid": valid or [], "test": test or []}, columns, as_json=json_)
         return
     from glassformer.cli.display import reading

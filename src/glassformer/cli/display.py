@@ -126,7 +126,8 @@ class TrainingDisplay(StageDisplay):
         from glassformer.training.pace import Pace
 
         model, train = recipe.model, recipe.train
-        self.pace, self.best_by, self.metrics = Pace.of(train, forecast), train.best_by, by_key(task.metrics)
+        self.pace, self.best_by = Pace.of(train, forecast), train.best_by
+        self.metrics = by_key(task.metrics_for(recipe))
         self.predicted_by = task.predicted_by
         self.on_stage(f"{model.kind} model with {parameters:,} parameters ({task.shape(recipe)})")
         where = f"Resuming from step {resumed_at:,}" if resumed_at else "Training"

@@ -192,6 +192,13 @@ def show_scores(scores: Sequence[Score], metrics: Sequence[Metric] = ()) -> None
     typer.echo(scores[0].measured_on)
 
 
+def show_baselines(baselines: Mapping[str, Mapping[str, float]], metrics: Sequence[Metric]) -> None:
+    """The scores of simple methods, one line each."""
+    for name, values in baselines.items():
+        parts = (f"{one.label} {one.shown(values[one.key])}" for one in metrics if one.key in values)
+        typer.echo(f"Beside it, {name}: {', '.join(parts)}")
+
+
 def is_translator(folder: str) -> bool:
     """Whether a folder has a translator: a run of that task, or an imported one."""
     from glassformer.tasks.folders import FIRST_TASK
@@ -238,9 +245,11 @@ def evaluate_other(
         lines = (one if isinstance(one, str) else " ".join(map(str, one)) for one in found.predictions)
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps([asdict(score) for score in found.scores]))
+        beside = [{"baseline": name, **values} for name, values in found.baselines.items()]
+        typer.echo(json.dumps([*(asdict(score) for score in found.scores), *beside]))
         return
     show_scores(found.scores, found.metrics)
+    show_baselines(found.baselines, found.metrics)
 
 
 def evaluation_set(files: list[str], corpus: str | None, data: DataSettings) -> Held:

@@ -16,6 +16,7 @@ from glassformer.data.checks.label_findings import LabelFindings
 from glassformer.data.checks.tag_findings import TagFindings
 from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
 from glassformer.data.checks.text_findings import TextFindings
+from glassformer.data.checks.written_findings import WrittenFindings
 from glassformer.data.sources.tag_reports import NAMES
 from glassformer.printable import counted, printable, shortened
 
@@ -111,7 +112,7 @@ def show_tag_findings(findings: TagFindings, console: Console) -> None:
     show_rest(findings, console)
 
 
-def show_rest(findings: LabelFindings | TextFindings | TagFindings, console: Console) -> None:
+def show_rest(findings: LabelFindings | TextFindings | TagFindings | WrittenFindings, console: Console) -> None:
     if findings.refused and findings.words and not findings.stops:  # without words it is the error message at the end
         console.print(f"\n{HEADINGS[STOP]}")
         console.print(f"  {findings.refused}", markup=False)

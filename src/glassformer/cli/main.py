@@ -24,6 +24,7 @@ from glassformer.cli import (
     images,
     importing,
     learning,
+    rewriting,
     showing,
     tagging,
     tokens,
@@ -65,6 +66,7 @@ training.add_to(app)
 corpora.add_to(app)
 translating.add_to(app)
 generating.add_to(app)
+rewriting.add_to(app)
 evaluating.add_to(app)
 explaining.add_to(app)
 images.add_to(app)

@@ -42,6 +42,13 @@ TRAIN_EXAMPLES = """
   glassformer train --task tag --data train.conll --from all-MiniLM-L6-v2/ --out runs/names
       [dim]named entities, or any label per word: one word and its label per line[/dim]
 
+  glassformer train --task summarise --data papers.jsonl --columns source,target --out runs/tldr
+      [dim]a summariser, from documents with their summaries[/dim]
+
+  glassformer train --task rewrite --data summarize=papers.jsonl --data "translate English to German"=pairs.tsv \\
+      --from runs/t5 --out runs/all
+      [dim]several tasks in one model, each with its prefix, from a T5 (--task infill pre-trains one on any text)[/dim]
+
   glassformer train --from runs/en-de --data our-texts.tmx --languages en,de --out runs/ours
       [dim]fine-tunes a trained translator on your own texts[/dim]
 
@@ -69,7 +76,7 @@ RECIPE_EXAMPLES = """
 
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
-TASK_HELP = "The task: translate (default), generate, fill, classify or tag."
+TASK_HELP = "The task: translate (default), generate, fill, classify, tag, rewrite, summarise or infill."
 
 
 def add_to(app: typer.Typer) -> None:

@@ -65,7 +65,7 @@ def several(stem: str) -> bool:
 
 
 def rules(endings: str, when: Condition) -> list[Rule]:
-    """"ational:ate tional:tion" as rules."""
+    """ "ational:ate tional:tion" as rules."""
     pairs = (one.partition(":") for one in endings.split())
     return [(ending, new, when) for ending, _, new in pairs]
 

@@ -145,7 +145,9 @@ def by_sequence(predicted: str, wanted: str, words: str, stem: bool) -> Overlap:
 
 def by_summary(predicted: str, wanted: str, words: str, stem: bool) -> Overlap:
     """Each line is a sentence."""
-    sides = ([words_of(line, words=words, stem=stem) for line in text.split("\n") if line] for text in (predicted, wanted))
+    sides = (
+        [words_of(line, words=words, stem=stem) for line in text.split("\n") if line] for text in (predicted, wanted)
+    )
     return summary_overlap(*sides)
 
 
@@ -157,9 +159,7 @@ COMPARE: dict[str, Compare] = {
 }
 
 
-def rouge(
-    key: str, prediction: str, references: Sequence[str], *, words: str = ENGLISH, stem: bool = True
-) -> Overlap:
+def rouge(key: str, prediction: str, references: Sequence[str], *, words: str = ENGLISH, stem: bool = True) -> Overlap:
     """`key`: rouge1, rouge2, rougeL or rougeLsum. The best of several references, by F1."""
     found = [COMPARE[key](prediction, reference, words, stem) for reference in references]
     return max(found, key=lambda one: one.f1)

@@ -36,9 +36,11 @@ from glassformer.nn.residual import PreNorm
 from glassformer.nn.taps import Tap
 
 _NEWER = {"activation": "gelu_tanh", "gated": True, "tied": False, "scaled_output": False}
-# The paper's sizes; "1.1-..." are those of version 1.1 and Flan-T5; tiny is for learning and tests.
+# The paper's sizes; "1.1-..." are those of version 1.1 and Flan-T5. An ordinary CPU trains tiny, mini and medium.
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"N": 2, "d": 64, "h": 4, "d_kv": 16, "d_ff": 128},
+    "mini": {"N": 3, "d": 128, "h": 4, "d_kv": 32, "d_ff": 512},
+    "medium": {"N": 4, "d": 256, "h": 4, "d_kv": 64, "d_ff": 1024},
     "small": {"N": 6, "d": 512, "h": 8, "d_kv": 64, "d_ff": 2048},
     "base": {"N": 12, "d": 768, "h": 12, "d_kv": 64, "d_ff": 3072},
     "large": {"N": 24, "d": 1024, "h": 16, "d_kv": 64, "d_ff": 4096},
@@ -50,14 +52,19 @@ SIZES: dict[str, dict[str, Any]] = {
     "1.1-xl": {"N": 24, "d": 2048, "h": 32, "d_kv": 64, "d_ff": 5120, **_NEWER},
     "1.1-xxl": {"N": 24, "d": 4096, "h": 64, "d_kv": 64, "d_ff": 10240, **_NEWER},
 }
-Size = Literal["tiny", "small", "base", "large", "3b", "11b", "1.1-small", "1.1-base", "1.1-large", "1.1-xl", "1.1-xxl"]
+Size = Literal[
+    "tiny", "mini", "medium", "small", "base", "large", "3b", "11b", "1.1-small", "1.1-base", "1.1-large", "1.1-xl",
+    "1.1-xxl",
+]  # fmt: skip
 
 
 class T5Config(Settings):
     """The shape of the model. `size` sets whatever is not given."""
 
     kind: Literal["t5"] = Field("t5", description="The architecture.")
-    size: Size = Field("tiny", description="Fills in the rest: tiny, the paper's small to 11b, 1.1-… for version 1.1.")
+    size: Size = Field(
+        "tiny", description="Fills in the rest: tiny, mini, medium, the paper's small to 11b, 1.1-… for version 1.1."
+    )
     vocabulary: int = Field(32128, ge=1, le=limits.PIECES, description="Number of tokens.")
     N: int = Field(
         ge=1, le=limits.BLOCKS, description="Blocks in the encoder, and in the decoder unless N_decoder says otherwise."
@@ -237,10 +244,18 @@ class T5(EncoderDecoder):
 
     @torch.no_grad()
     def initialise(self, embedding: Embedding) -> None:
-        """Initial queries are divided by sqrt(d_kv), instead of the scores; token vectors have variance 1."""
+        """As in the paper's code: token vectors have variance 1, matrices 1 / (their inputs).
+
+        Queries are also divided by sqrt(d_kv), because the scores are not.
+        """
         nn.init.normal_(embedding.weight)
+        for name, weight in self.named_parameters():
+            if weight.dim() == 2 and "positions" not in name and "embedding" not in name and "head" not in name:
+                nn.init.normal_(weight, std=weight.size(1) ** -0.5)
         for module in self.modules():
-            if isinstance(module, SelfAttention):
+            if isinstance(module, RelativeBias):
+                nn.init.normal_(module.weight, std=self.config.d**-0.5)
+            elif isinstance(module, SelfAttention):
                 module.qkv.weight[: module.rows[0]] *= self.config.d_kv**-0.5
             elif isinstance(module, CrossAttention):
                 module.query.weight *= self.config.d_kv**-0.5

@@ -42,7 +42,7 @@ def part_of(prepared: Prepared) -> str:
 
 def in_words(found: Evaluation, prepared: Prepared) -> str:
     """`accuracy 91.2%, macro F1 90.8% (1,000 validation examples)`: the metrics that each validation also measures."""
-    metrics = by_key(prepared.task.metrics)
+    metrics = by_key(prepared.task.metrics_for(prepared.recipe))
     shown = [(metrics[one.key], one) for one in found.scores if one.key in metrics]
     parts = [f"{one.name} {metric.shown(one.value)}" for metric, one in shown if metric.at_validations]
     first = found.scores[0]

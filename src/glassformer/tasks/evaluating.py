@@ -12,7 +12,7 @@ from glassformer.data.columns import Pool
 from glassformer.data.sources.files import have_columns
 from glassformer.errors import RunError, SettingsError
 from glassformer.evaluate.intervals import score_with_interval
-from glassformer.evaluate.metric import LOSS, Counts, Metric
+from glassformer.evaluate.metric import LOSS, Counts, Measured, Metric
 from glassformer.evaluate.score import Score
 from glassformer.store.run import RunFolder
 from glassformer.tasks.loading import load, task_of
@@ -83,6 +83,7 @@ class Evaluation:
     pool: Pool | None = None  # the rows
     metrics: tuple[Metric, ...] = ()  # of the scores
     counts: list[Counts] = field(default_factory=list)  # of the scores, row by row
+    baselines: dict[str, dict[str, float]] = field(default_factory=dict)  # of simple methods, by name and metric
 
 
 def evaluate_model(
@@ -112,4 +113,17 @@ def evaluate_model(
         score = score_with_interval(metric, given, rows, decoding="" if metric.from_losses else how)  # type: ignore[arg-type]
         scores.append(replace(score, unit=task.held_units))
         counts.append(metric.counts(given, rows))
-    return Evaluation(scores, examples, predictions, losses, pool, measured, counts)
+    beside = baseline_scores(task, chosen, examples) if metrics is None else {}
+    return Evaluation(scores, examples, predictions, losses, pool, measured, counts, beside)
+
+
+def baseline_scores(task: Task, metrics: Sequence[Metric], examples: Sequence[Example]) -> dict[str, dict[str, float]]:
+    """The scores of the task's simple methods."""
+    return {
+        name: {
+            metric.key: Measured(metric, metric.counts(predictions, examples)).total
+            for metric in metrics
+            if not metric.from_losses
+        }
+        for name, predictions in task.baselines(examples).items()
+    }

@@ -46,7 +46,7 @@ class LiveReport:
         self.watcher.on_count(done, total)
 
     def on_plan(self, recipe: Recipe, *, parameters: int, resumed_at: int, forecast: Forecast, task: Task) -> None:
-        self.pace, self.metrics = Pace.of(recipe.train, forecast), by_key(task.metrics)
+        self.pace, self.metrics = Pace.of(recipe.train, forecast), by_key(task.metrics_for(recipe))
         self.watcher.on_plan(recipe, parameters=parameters, resumed_at=resumed_at, forecast=forecast, task=task)
 
     def on_step(self, progress: Progress, report: StepReport, seconds: float) -> None:

@@ -13,6 +13,9 @@ TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
     "fill": ("glassformer.tasks.masked_language_modelling", "MaskedLanguageModelling"),
     "classify": ("glassformer.tasks.sentence_classes", "SentenceClasses"),
     "tag": ("glassformer.tasks.token_labels", "TokenLabels"),
+    "rewrite": ("glassformer.tasks.text_to_text", "TextToText"),
+    "summarise": ("glassformer.tasks.summaries", "Summaries"),
+    "infill": ("glassformer.tasks.span_corruption", "SpanCorruption"),
 }
 DEFAULT = "translate"
 

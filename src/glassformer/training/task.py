@@ -75,8 +75,7 @@ class Task:
 
     Before step 1 they are called in this order: `inherited` (only with --from a run of this task), `read`, `decided`,
     `make_tokenizers` (unless they come from --from), `fitted`, `encode`, `pool`, `build`. With --from a run,
-    `keeps_heads` then says whether its heads fit; if not, everything is done again from its body alone.
-    """
+    `keeps_heads` then says whether its heads fit; if not, everything is done again from its body alone."""
 
     name: str  # the verb that uses the result: "translate", "classify", ...
     title: str  # for reports: "A Transformer that learns to translate"
@@ -258,6 +257,10 @@ class Task:
             if progress is not None:
                 progress(len(index))
         return [found.get(i, self.no_prediction) for i in range(len(examples))] if found else [], ""
+
+    def baselines(self, examples: Sequence[Example]) -> Mapping[str, Sequence[Any]]:  # noqa: ARG002
+        """Predictions of simple methods that need no training, by name; their scores are shown too."""
+        return {}
 
     def shown(self, example: Example, prediction: Any) -> Any:  # noqa: ARG002
         """A prediction as a person reads it at each validation."""

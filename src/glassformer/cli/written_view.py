@@ -1,0 +1,72 @@
+"""`glassformer doctor` for inputs with texts to write: what is in the files, shown on a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from glassformer.errors import DataError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from glassformer.data.checks.written_findings import WrittenFindings
+
+
+def examine_pairs_to_write(
+    files: Sequence[str], held: Mapping[str, Sequence[str]], columns: str | None, *, as_json: bool
+) -> None:
+    """Examines the files of `rewrite` and `summarise`."""
+    from glassformer.cli.checking import Quiet
+    from glassformer.cli.display import reading
+    from glassformer.cli.findings_view import findings_console
+    from glassformer.config import validate
+    from glassformer.data.sources.written import examine_written
+    from glassformer.data.written_settings import WrittenDataSettings
+
+    chosen = validate(WrittenDataSettings, {"columns": columns}, origin="doctor").columns
+    with reading("examining") as progress:
+        found = examine_written(files, columns=chosen, held=held, listener=Quiet(progress))
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        show_written_findings(found, findings_console())
+    if not found.words:
+        raise DataError(found.refused)  # also for scripts: nothing can be used
+
+
+def show_written_findings(findings: WrittenFindings, console: Console) -> None:
+    """Counts, the sizes of each task, and findings."""
+    from glassformer.cli.findings_view import held_line, show_rest, unusable
+    from glassformer.printable import counted
+
+    console.print(f"[bold]{counted(findings.used, 'example')}[/bold]{unusable(findings)}")
+    for part in findings.held:
+        console.print(held_line(part))
+    if findings.tasks:
+        console.print()
+        console.print(task_table(findings))
+    show_rest(findings, console)
+
+
+def task_table(findings: WrittenFindings) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    names = ("task", "examples", "outputs", "words of an input: mean", "most", "of an output: mean", "most")
+    for number, name in enumerate(names):
+        table.add_column(name, justify="right" if number else "left")
+    for task, one in findings.tasks.items():
+        lengths = (
+            f"{one.mean_input:.0f}",
+            f"{one.longest_input:,}",
+            f"{one.mean_output:.0f}",
+            f"{one.longest_output:,}",
+        )
+        table.add_row(escape(task or "-"), f"{one.examples:,}", f"{one.outputs:,}", *lengths)
+    return table
