@@ -25,10 +25,11 @@ from glassformer.training.budget_rules import (
 )
 from glassformer.training.choose_threads import timed_threads
 from glassformer.training.fine_tune_length import most_steps
+from glassformer.training.optimiser import inner_matrices
 from glassformer.training.plan import Forecast, duration, peak_memory
 from glassformer.training.prepare import Prepared, Rehearsal, resolve
 from glassformer.training.settings import seconds_of
-from glassformer.training.task import Setup, Task, inner_weights
+from glassformer.training.task import Setup, Task
 from glassformer.training.threads import ThreadTiming, best_timing
 from glassformer.training.timekeeper import Clock, TimeLimit
 from glassformer.training.watching import TrainingWatcher
@@ -146,3 +147,10 @@ def measured(prepared: Prepared, *, patience: float) -> Work:
 def believed(best: ThreadTiming, timings: list[ThreadTiming]) -> float:
     """Seconds per token. The CPU time shows how fast a core is; a wall time far above it means a busy moment."""
     return min(best.seconds, PASSING * min(timing.cpu_seconds for timing in timings))
+
+
+def inner_weights(task: Task, config: Any) -> tuple[int, ...]:
+    """The number of weights in the matrices of each side of a model, without embeddings and output layer."""
+    with torch.device("meta"):  # shapes only, no memory
+        model = task.model_for(config)
+    return tuple(sum(matrix.numel() for matrix in inner_matrices(side)) for side in task.sides(model))

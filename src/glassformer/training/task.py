@@ -15,14 +15,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
-import torch
 from torch import Tensor, nn
 
 from glassformer.data.columns import Columns, Encoded, Pool, Pools
 from glassformer.evaluate.metric import Counts, Metric
 from glassformer.text import Tokenizer
 from glassformer.training.budget_rules import BudgetRules
-from glassformer.training.optimiser import inner_matrices
 from glassformer.training.recipe import Recipe
 
 Example = Any  # what a task reads: a pair of sentences, a text with its label, ...
@@ -75,7 +73,8 @@ class Task:
 
     Before step 1 they are called in this order: `inherited` (only with --from a run of this task), `read`, `decided`,
     `make_tokenizers` (unless they come from --from), `fitted`, `encode`, `pool`, `build`. With --from a run,
-    `keeps_heads` then says whether its heads fit; if not, everything is done again from its body alone."""
+    `keeps_heads` then says whether its heads fit; if not, everything is done again from its body alone.
+    """
 
     name: str  # the verb that uses the result: "translate", "classify", ...
     title: str  # for reports: "A Transformer that learns to translate"
@@ -343,10 +342,3 @@ class Task:
 
     def check_loaded(self, setup: Setup, model: Any, material: Material, origin: str) -> None:
         """Like `check_start`, once the start weights are loaded into the model."""
-
-
-def inner_weights(task: Task, config: Any) -> tuple[int, ...]:
-    """The number of weights in the matrices of each side of a model, without embeddings and output layer."""
-    with torch.device("meta"):  # shapes only, no memory
-        model = task.model_for(config)
-    return tuple(sum(matrix.numel() for matrix in inner_matrices(side)) for side in task.sides(model))

@@ -20,7 +20,7 @@ from glassformer.tasks.training import forecast_training, train_translator
 from glassformer.tasks.translation.recipe import TranslationRecipe, read_recipe
 from glassformer.tasks.translation.task import Translation
 from glassformer.training import budget_rules, prepare
-from glassformer.training.budget import believed
+from glassformer.training.budget import believed, inner_weights
 from glassformer.training.budget_rules import (
     BudgetRules,
     Work,
@@ -31,7 +31,6 @@ from glassformer.training.budget_rules import (
 )
 from glassformer.training.plan import Forecast
 from glassformer.training.settings import seconds_of
-from glassformer.training.task import inner_weights
 from glassformer.training.threads import ThreadTiming, best_timing
 from glassformer.training.watching import Silent
 
