@@ -138,11 +138,6 @@ def doctor(
     """Examine data before training on it. Changes nothing."""
     if task is not DoctorTask.TRANSLATE:
         refuse_for_pairs_only(task, languages=languages, report=report)
-        if task in WRITTEN_TASKS:
-            from glassformer.cli.written_view import examine_pairs_to_write
-
-            examine_pairs_to_write(files, {"valid": valid or [], "test": test or []}, columns, as_json=json_)
-            return
         examine_other(task, files, {"valid": valid or [], "test": test or []}, columns, as_json=json_)
         return
     from glassformer.cli.display import reading
@@ -186,6 +181,12 @@ def examine_other(
 ) -> None:
     """Examines labelled texts, texts for a language model, or tagged sentences."""
     from glassformer.cli import findings_view
+
+    if task in WRITTEN_TASKS:
+        from glassformer.cli.written_view import examine_pairs_to_write
+
+        examine_pairs_to_write(files, held, columns, as_json=as_json)
+        return
     from glassformer.cli.display import reading
     from glassformer.config import validate
     from glassformer.data.settings import LabelledDataSettings, TagDataSettings, TextDataSettings
