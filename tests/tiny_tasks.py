@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from toy_corpus import write_toy
-from toy_texts import settings, write_labelled, write_running, write_tagged
+from toy_texts import settings, write_labelled, write_running, write_scored, write_tagged
 from toy_written import write_last_words, write_written
 
 Recipe = dict[str, Any]
@@ -45,6 +45,11 @@ def tag(folder: Path) -> Recipe:
     return {"task": "tag", "data": data, **settings({"kind": "bert", "casing": True}, TRAIN)}
 
 
+def similar(folder: Path) -> Recipe:
+    data = {"files": str(write_scored(folder / "train.tsv"))}
+    return {"task": "similar", "data": data, **settings({"kind": "bert"}, TRAIN)}
+
+
 def rewrite(folder: Path) -> Recipe:
     """Two tasks; an epoch uses those of one twice and half of the other."""
     tasks = {
@@ -70,6 +75,7 @@ TINY: dict[str, Callable[[Path], Recipe]] = {
     "generate": generate,
     "fill": fill,
     "classify": classify,
+    "similar": similar,
     "tag": tag,
     "rewrite": rewrite,
     "summarise": summarise,

@@ -36,6 +36,24 @@ def write_labelled(path: Path, *, count: int = 120, seed: int = 1, shuffled: boo
     return path
 
 
+def write_scored(path: Path, *, count: int = 120, seed: int = 1, shuffled: bool = False) -> Path:
+    """Pairs of sentences with a score: 5 if both are positive, 1 if both are negative, 3 if they differ."""
+    rows = [first + second for first, second in zip(sentences(count, seed), sentences(count, seed + 7), strict=True)]
+    random = Random(seed)
+    random.shuffle(rows)
+    seconds = [(b, two) for _, _, b, two in rows[1:] + rows[:1]]
+    pairs = [
+        (a, b, 1 + 2 * (one == "pos") + 2 * (two == "pos"))
+        for (a, one, _, _), (b, two) in zip(rows, seconds, strict=True)
+    ]
+    scores = [score for _, _, score in pairs]
+    if shuffled:
+        random.shuffle(scores)
+    body = "".join(f"{a}\t{b}\t{score}\n" for (a, b, _), score in zip(pairs, scores, strict=True))
+    path.write_text("sentence1\tsentence2\tscore\n" + body)
+    return path
+
+
 def write_running(path: Path, *, count: int = 120, seed: int = 1, years: bool = True) -> Path:
     path.write_text("".join(f"{text}.\n" for text, _ in sentences(count, seed, years=years)))
     return path

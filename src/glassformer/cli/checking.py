@@ -103,6 +103,7 @@ class DoctorTask(Enum):
 
     TRANSLATE = "translate"
     CLASSIFY = "classify"
+    SIMILAR = "similar"
     GENERATE = "generate"
     FILL = "fill"
     TAG = "tag"
@@ -191,11 +192,13 @@ def examine_other(
     from glassformer.config import validate
     from glassformer.data.settings import LabelledDataSettings, TagDataSettings, TextDataSettings
     from glassformer.data.sources.labelled import examine_labelled
+    from glassformer.data.sources.scored import examine_scored
     from glassformer.data.sources.tagged import examine_tagged
     from glassformer.data.sources.texts import examine_texts
 
     settings, examine, show = {
         DoctorTask.CLASSIFY: (LabelledDataSettings, examine_labelled, findings_view.show_label_findings),
+        DoctorTask.SIMILAR: (LabelledDataSettings, examine_scored, findings_view.show_score_findings),
         DoctorTask.GENERATE: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.FILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.TAG: (TagDataSettings, examine_tagged, findings_view.show_tag_findings),

@@ -12,7 +12,7 @@ from glassformer.data.checks.blocks import SIDES
 from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.held_texts import HeldTexts
-from glassformer.data.checks.label_findings import LabelFindings
+from glassformer.data.checks.label_findings import LabelFindings, ScoreFindings
 from glassformer.data.checks.tag_findings import TagFindings
 from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
 from glassformer.data.checks.text_findings import TextFindings
@@ -109,6 +109,18 @@ def show_tag_findings(findings: TagFindings, console: Console) -> None:
         names = ("type", "entities") if findings.has_spans else ("label", "words")
         console.print(f"Labels: {NAMES[findings.scheme]}\n")
         console.print(label_table(found, names))
+    show_rest(findings, console)
+
+
+def show_score_findings(findings: ScoreFindings, console: Console) -> None:
+    """Counts, the range of the scores, and findings of scored examples."""
+    least, mean, largest = findings.range()
+    console.print(
+        f"[bold]{counted(findings.used, 'example')}[/bold] with scores from {least:g} to {largest:g}, "
+        f"on average {mean:.3g}, {counted(findings.words, 'word')}{unusable(findings)}"
+    )
+    for part in findings.held:
+        console.print(held_line(part))
     show_rest(findings, console)
 
 

@@ -25,6 +25,7 @@ from glassformer.cli import (
     importing,
     learning,
     rewriting,
+    scoring,
     showing,
     tagging,
     tokens,
@@ -72,6 +73,7 @@ explaining.add_to(app)
 images.add_to(app)
 tagging.add_to(app)
 embedding.add_to(app)
+scoring.add_to(app)
 importing.add_to(app)
 showing.add_to(app)
 exporting.add_to(app)

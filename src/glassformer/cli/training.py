@@ -36,6 +36,9 @@ TRAIN_EXAMPLES = """
   glassformer train --task classify --data reviews.tsv --columns text,label --out runs/mood
       [dim]a classifier; with two text columns (a,b,label) it classifies pairs[/dim]
 
+  glassformer train --task similar --data STS-B/train.tsv --from all-MiniLM-L6-v2/ --budget 10m --out runs/sts
+      [dim]a score for two texts, such as how similar they are; GLUE's files are read as they are[/dim]
+
   glassformer train --task classify --data reviews.tsv --from all-MiniLM-L6-v2/ --out runs/mood
       [dim]the same, starting from the weights of a pretrained model[/dim]
 
@@ -76,7 +79,7 @@ RECIPE_EXAMPLES = """
 
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
-TASK_HELP = "The task: translate (default), generate, fill, classify, tag, rewrite, summarise or infill."
+TASK_HELP = "The task: translate (default), generate, fill, classify, similar, tag, rewrite, summarise or infill."
 
 
 def add_to(app: typer.Typer) -> None:

@@ -36,6 +36,25 @@ def class_metrics(labels: Sequence[Label] | None = None) -> tuple[Metric, ...]:
     )
 
 
+def with_positive(metrics: tuple[Metric, ...], positive: Label) -> tuple[Metric, ...]:
+    """The metrics, with F1 of one class after accuracy: what GLUE reports for MRPC and QQP."""
+    counts = partial(positive_counts, positive=positive)
+    one = Metric("f1_positive", f"F1 of {positive}", positive_f1, counts, unit="%", scale=PERCENT)
+    return (*metrics[:1], one, *metrics[1:])
+
+
+def positive_counts(predictions: Sequence[Label], examples: Sequence[Any], *, positive: Label) -> Counts:
+    """[1 if both are the class, 1 if it is predicted, 1 if it is true]"""
+    found = np.array([one == positive for one in predictions], dtype=np.float64)
+    true = np.array([one == positive for one in true_labels(examples)], dtype=np.float64)
+    return np.stack([found * true, found, true], axis=1)
+
+
+def positive_f1(summed: Counts) -> NDArray[np.float64]:
+    """[right, predicted, true] -> 2 right / (predicted + true) in percent; 0 if the class never occurs."""
+    return 200 * summed[:, 0] / np.maximum(summed[:, 1] + summed[:, 2], 1)
+
+
 def true_labels(examples: Sequence[Sequence[Any]]) -> list[Label]:
     """The last element of each example."""
     return [example[-1] for example in examples]

@@ -29,6 +29,7 @@ from glassformer.tasks.classifying import Text, classes_of, inputs_of, is_pair
 from glassformer.tasks.filling import filled, with_gaps
 from glassformer.tasks.guesses import Filled, Guess, Match
 from glassformer.tasks.model import LoadedModel, one_or_many, one_text, texts_of
+from glassformer.tasks.scoring import scores_of
 from glassformer.tasks.tagging import TagsWords
 from glassformer.tasks.translation.source_model import SourceModel
 from glassformer.text import Tokenizer
@@ -269,6 +270,18 @@ class TextEncoder(TagsWords, LoadedModel):
             raise ModelError("This model predicts a number (problem_type = regression), not classes.")
         one_each = problem == "multi_label_classification" or config.classes == 1
         return torch.sigmoid if one_each else partial(torch.softmax, dim=-1)
+
+    # Scores of texts
+
+    def scores(
+        self, texts: Sequence[Text], *, progress: Progress | None = None, cut: list[int] | None = None
+    ) -> list[float]:
+        """The score of each text or pair, by a model that was trained on scores; else the cosine of each pair."""
+        return scores_of(self, texts, progress=progress, cut=cut)
+
+    def similarity(self, first: str, second: str) -> float:
+        """How similar two texts are: the trained score, or the cosine of their vectors."""
+        return self.scores([(one_text(first, "text"), one_text(second, "text"))])[0]
 
     # Masked words
 

@@ -10,6 +10,7 @@ from glassformer.hub.huggingface.checking import Agreement, checked
 from glassformer.hub.huggingface.checkpoint import SHARD_BYTES
 from glassformer.hub.huggingface.folders import write_folder
 from glassformer.store.bundle import Bundle
+from glassformer.tasks.scoring import in_their_scale
 
 COMPARED = "comparison.json"
 
@@ -17,6 +18,7 @@ COMPARED = "comparison.json"
 def export_to_huggingface(bundle: Bundle, out: str | Path, *, shard_bytes: int = SHARD_BYTES) -> list[Agreement]:
     """Writes the folder `out` and returns the comparisons; nothing is written if one fails."""
     bundle.model.cpu().float()
+    bundle = in_their_scale(bundle)
     with new_folder(Path(out)) as folder:
         with disk_errors_in_words(Path(out)):
             write_folder(bundle, folder, shard_bytes=shard_bytes)

@@ -12,6 +12,7 @@ TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
     "generate": ("glassformer.tasks.language_modelling", "LanguageModelling"),
     "fill": ("glassformer.tasks.masked_language_modelling", "MaskedLanguageModelling"),
     "classify": ("glassformer.tasks.sentence_classes", "SentenceClasses"),
+    "similar": ("glassformer.tasks.sentence_scores", "SentenceScores"),
     "tag": ("glassformer.tasks.token_labels", "TokenLabels"),
     "rewrite": ("glassformer.tasks.text_to_text", "TextToText"),
     "summarise": ("glassformer.tasks.summaries", "Summaries"),

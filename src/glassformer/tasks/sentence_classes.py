@@ -21,7 +21,7 @@ from glassformer.data.labelled_batches import LabelledBatch, LabelledTexts
 from glassformer.data.settings import LabelledDataSettings
 from glassformer.data.sources.labelled import files_changed, read_held_labelled, read_labelled_examples
 from glassformer.errors import DataError
-from glassformer.evaluate.classes import class_metrics, confusion
+from glassformer.evaluate.classes import class_metrics, confusion, with_positive
 from glassformer.evaluate.metric import Metric
 from glassformer.explain.report import ShownTable
 from glassformer.models.bert import BertConfig
@@ -60,6 +60,9 @@ class ClassRecipe(Recipe):
 
     task: Literal["classify"] = Field("classify", description="What is learned, named by the verb that uses it.")
     labels: tuple[str, ...] = Field((), description="Names of the classes. Default: the labels of the data.")
+    positive: str | None = Field(
+        None, description="The class whose own F1 is also measured. Default: 1, if the classes are 0 and 1."
+    )
     data: LabelledDataSettings = Field(default_factory=LabelledDataSettings)
     model: Annotated[BertConfig | RoFormerConfig | GptConfig | LlamaConfig, Field(discriminator="kind")]
 
@@ -115,7 +118,11 @@ class SentenceClasses(Task):
         labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
         refuse_auxiliary(recipe.model.kind, recipe.train.auxiliary)
         model = recipe.model.decided(class_settings(recipe.model, len(labels)))
-        return recipe.decided({"labels": labels, "model": model})
+        if recipe.positive is not None and recipe.positive not in labels:
+            raise DataError(f"positive = {recipe.positive!r} is not one of the classes {', '.join(labels)}.")
+        data = recipe.data.decided({"columns": material.facts["columns"]})
+        positive = recipe.positive or ("1" if labels == ("0", "1") else None)
+        return recipe.decided({"labels": labels, "model": model, "data": data, "positive": positive})
 
     def inherited(self, recipe: ClassRecipe, base: ClassRecipe) -> ClassRecipe:
         return recipe if "labels" in recipe.model_fields_set else recipe.decided({"labels": base.labels})
@@ -125,7 +132,8 @@ class SentenceClasses(Task):
         return recipe.labels == base.labels
 
     def metrics_for(self, recipe: ClassRecipe) -> tuple[Metric, ...]:
-        return class_metrics(recipe.labels or None)
+        metrics = class_metrics(recipe.labels or None)
+        return metrics if recipe.positive is None else with_positive(metrics, recipe.positive)
 
     def make_tokenizers(self, recipe: ClassRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """Its file puts the begin and end marks around texts, for other programs too."""
@@ -150,14 +158,10 @@ class SentenceClasses(Task):
 
     def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
         """Texts with their special tokens. Texts that are too long are shortened; of two texts, the longer one."""
-        frame = frame_in(setup)
         number = {label: i for i, label in enumerate(setup.recipe.labels)}
-        longest = min(setup.recipe.data.max_tokens, setup.recipe.model.max_length)
-        rows = [framed(frame, setup.tokenizer.encode_batch(list(texts)), most=longest) for texts, _ in examples]
-        labels = [[number[label]] for _, label in examples]
-        text, first = Ragged.of([ids for ids, _, _ in rows]), Ragged.of([[first] for _, first, _ in rows])
-        columns = Columns({"text": text, "first": first, "label": Ragged.of(labels)})
-        return Encoded(columns, cut=sum(cut for _, _, cut in rows))
+        labels = Ragged.of([[number[label]] for _, label in examples])
+        text, first, cut = framed_columns(setup, [texts for texts, _ in examples])
+        return Encoded(Columns({"text": text, "first": first, "label": labels}), cut=cut)
 
     def cut_to(self, recipe: ClassRecipe) -> str:
         if recipe.model.max_length < recipe.data.max_tokens:
@@ -195,7 +199,8 @@ class SentenceClasses(Task):
         return [(loss, 1.0) for loss in found.tolist()]
 
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
-        extras = {"labels": list(setup.recipe.labels), "max_length": setup.recipe.data.max_tokens}
+        labels = list(getattr(setup.recipe, "labels", ()))
+        extras: dict[str, Any] = {"labels": labels, "max_length": setup.recipe.data.max_tokens}
         extras["texts"] = setup.recipe.data.texts_each
         kind, tokenizer = setup.recipe.model.kind, setup.tokenizer
         if kind in DECODERS:
@@ -241,6 +246,15 @@ class SentenceClasses(Task):
 
     def texts(self, examples: Sequence[Example]) -> dict[str, Sequence[str]]:
         return {TOKENIZER: [text for texts, _ in examples for text in texts]}
+
+
+def framed_columns(setup: Setup, all_texts: Sequence[Sequence[str]]) -> tuple[Ragged, Ragged, int]:
+    """The ids of each text or pair, how many of them are before the second text, and how many texts were shortened."""
+    frame = frame_in(setup)
+    longest = min(setup.recipe.data.max_tokens, setup.recipe.model.max_length)
+    rows = [framed(frame, setup.tokenizer.encode_batch(list(texts)), most=longest) for texts in all_texts]
+    text, first = Ragged.of([ids for ids, _, _ in rows]), Ragged.of([[first] for _, first, _ in rows])
+    return text, first, sum(cut for _, _, cut in rows)
 
 
 def confusion_table(found: Evaluation, labels: Sequence[str]) -> ShownTable:

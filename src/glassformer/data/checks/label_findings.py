@@ -10,12 +10,14 @@ from typing import Any
 from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.tally import Tally, finding_dict
 
+MOST_LABELS = 1000
 LABEL_PROBLEMS = {
     "encoding": "not UTF-8",
     "nul": "a NUL character",
     "too big": "far too long for one row",
     "blank": "a row without text",
     "label": "a row without a label",
+    "score": "a row without a number",
     "columns": "a row with a different number of columns from the others",
     "json": "not a JSON object with the text and the label",
     "header": "the header of a table",
@@ -34,6 +36,9 @@ LABEL_NOTES = {
 class LabelFindings(Tally):
     """Filled while labelled examples are read. A unit is a row, or a line of a file with one class."""
 
+    task = "classify"
+    most_labels: int | None = MOST_LABELS
+
     def __init__(self) -> None:
         super().__init__(LABEL_PROBLEMS, LABEL_NOTES)
         self.labels = Counter[str]()  # of the examples that are used
@@ -50,7 +55,7 @@ class LabelFindings(Tally):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "task": "classify",
+            "task": self.task,
             "unit": "row",
             "units": self.units,
             "used": self.used,
@@ -62,6 +67,27 @@ class LabelFindings(Tally):
             "held": [part.to_dict() for part in self.held],
             "findings": [finding_dict(finding) for finding in self.ordered()],
         }
+
+
+class ScoreFindings(LabelFindings):
+    """The same for examples with a number instead of a label."""
+
+    task = "similar"
+    most_labels = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes.helps = {**LABEL_NOTES, "conflict": "the same text was seen before with another number"}
+
+    def range(self) -> tuple[float, float, float]:
+        """The smallest, the mean and the largest number of the examples that are used."""
+        values = {float(label): count for label, count in self.labels.items()}
+        mean = sum(value * count for value, count in values.items()) / max(1, sum(values.values()))
+        return min(values, default=0.0), mean, max(values, default=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        least, mean, largest = self.range()
+        return {**super().to_dict(), "labels": {}, "scores": {"least": least, "mean": mean, "largest": largest}}
 
 
 def label_order(labels: Iterable[str]) -> list[str]:

@@ -14,13 +14,14 @@ from glassformer.data.readers.columns import HOPELESS
 from glassformer.data.readers.csv_rows import Row, csv_rows, sniff_delimiter
 from glassformer.data.readers.json_lines import not_json_lines, value_of
 from glassformer.data.readers.lines import lines_of
-from glassformer.data.readers.opening import blocks_of, shown
+from glassformer.data.readers.opening import STDIN, blocks_of, shown
 from glassformer.data.readers.records import Place, Problem
 from glassformer.data.readers.roles import Chosen, Roles, choose_keys, choose_places
 from glassformer.data.readers.sentences import UNUSABLE, escape_flaw
 from glassformer.errors import DataError
 
 PEEK = 1000  # rows that determine delimiter, header and columns
+FIRST = 20  # rows that show whether a table has one of the usual layouts
 OnRead = Callable[[int], None] | None
 
 
@@ -39,6 +40,18 @@ def read_fields(path: Path, kind: str, roles: Roles, *, on_read: OnRead = None) 
     if kind == "jsonl":
         return _read_objects(path, roles, on_read)
     return _read_table(path, kind, roles, on_read)
+
+
+def first_rows(path: Path, kind: str) -> list[list[str]]:
+    """The first cells of a table, or the keys of the first JSON object, to see which columns it has."""
+    if path == STDIN:  # it can be read only once
+        return []
+    if kind == "jsonl":
+        line = next((line for line in lines_of(blocks_of(path), path) if line[0].strip()), None)
+        value = None if line is None else value_of(line, Place(shown(path), 1, 0))[0]
+        return [list(value)] if isinstance(value, dict) else []
+    found = islice((row for row in _rows(path, kind, None) if row.problem is None and any(row.cells)), FIRST)
+    return [row.cells for row in found]
 
 
 def _read_table(path: Path, kind: str, roles: Roles, on_read: OnRead) -> Iterator[Fields]:

@@ -11,6 +11,21 @@ from glassformer.errors import DataError
 
 TEXT_NAMES = ("text", "sentence", "content", "document", "review", "comment", "message", "body", "tweet", "utterance")
 LABEL_NAMES = ("label", "class", "category", "sentiment", "intent", "topic", "labels", "label_text", "label_name")
+SCORE_NAMES = ("score", "similarity", "rating", "similarity_score", "relatedness_score")
+# Names of two texts that belong together, as in GLUE's files and elsewhere.
+PAIR_NAMES = (
+    ("sentence1", "sentence2"),
+    ("question1", "question2"),
+    ("#1 string", "#2 string"),
+    ("question", "sentence"),
+    ("premise", "hypothesis"),
+    ("text1", "text2"),
+    ("text_a", "text_b"),
+)
+# Names of the label of two texts, the most specific first: MNLI also has the labels of single annotators.
+PAIR_LABEL_NAMES = ("gold_label", "is_duplicate", "quality", "label", "class", "entailment_judgment")
+UNDECIDED = "-"  # a gold_label on which the annotators did not agree
+COLA = ("4", "2")  # columns of CoLA's files, which have no header: source, label, author's mark, sentence
 REPEATED = 2  # a label column has fewer different values than a text column, by at least this factor
 
 
@@ -71,6 +86,27 @@ def named_columns(names: Sequence[str], roles: Roles) -> tuple[str, ...] | None:
     return (texts[0],) if len(texts) == 1 else None
 
 
+def usual_columns(rows: Sequence[Sequence[str]], *, scored: bool) -> tuple[str, ...] | None:
+    """The columns of a table of labelled pairs with usual names, or of CoLA's files; None if it is another table.
+
+    `scored`: the last column is a number, not a label.
+    """
+    names = {cell.strip().casefold(): cell.strip() for cell in rows[0]} if rows else {}
+    endings = SCORE_NAMES if scored else PAIR_LABEL_NAMES
+    ending = next((names[name] for name in endings if name in names), None)
+    pair = next(((names[a], names[b]) for a, b in PAIR_NAMES if a in names and b in names), None)
+    if ending is not None and pair is not None:
+        return (*pair, ending)
+    if scored:
+        text = next((names[name] for name in TEXT_NAMES if name in names), None)
+        return (text, ending) if text is not None and ending is not None else None
+    return COLA if rows and all(map(_is_cola, rows)) else None
+
+
+def _is_cola(row: Sequence[str]) -> bool:
+    return len(row) == 4 and row[1].strip() in ("0", "1") and row[2].strip() in ("", "*")
+
+
 def choose_keys(value: Any, where: str, roles: Roles) -> tuple[str | int, ...]:
     """The keys of an object, or the indices in an array, by the user's choice or by their usual names."""
     if isinstance(value, list):
@@ -104,7 +140,7 @@ def _is_header(first: Sequence[str], places: Sequence[int], roles: Roles) -> boo
         return False
     names = [first[place].casefold() for place in places]
     if roles.has_label:
-        return names[-1] in LABEL_NAMES
+        return names[-1] in (*LABEL_NAMES, *PAIR_LABEL_NAMES, *SCORE_NAMES)
     return names[0] in TEXT_NAMES
 
 

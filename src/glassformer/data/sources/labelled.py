@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from glassformer.data.checks.held_texts import HeldTexts
-from glassformer.data.checks.label_findings import LabelFindings, label_order
+from glassformer.data.checks.label_findings import MOST_LABELS, LabelFindings, label_order
 from glassformer.data.checks.seen import SeenHashes, hashes_of
-from glassformer.data.readers.fields import Fields, read_fields
+from glassformer.data.readers.fields import Fields, first_rows, read_fields
 from glassformer.data.readers.inputs import Input, fingerprint
 from glassformer.data.readers.naming import TEXT, refuse_repeated
 from glassformer.data.readers.records import Problem
-from glassformer.data.readers.roles import Roles
+from glassformer.data.readers.roles import UNDECIDED, Roles, usual_columns
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, Parts, divided_by_class, picked
 from glassformer.data.settings import LabelledDataSettings
 from glassformer.data.sources.class_files import class_labels, has_tabs, read_class_file
@@ -44,7 +44,6 @@ from glassformer.data.sources.label_reports import report, report_first, shown_l
 from glassformer.errors import DataError
 from glassformer.printable import counted
 
-MOST_LABELS = 1000
 FEW_ROWS = 10  # with fewer rows, nothing can be said about a column
 ROWS = 2048  # compared together
 SEPARATOR = "\0"  # between the texts of an example when they are compared
@@ -78,17 +77,29 @@ class LabelledSource:
             if self.labels is not None:
                 yield from read_class_file(one.paths[0], self.labels[at], on_read=on_read)
             else:
-                yield from read_fields(one.paths[0], one.kind, Roles(self.columns, has_label=True), on_read=on_read)
+                rows = read_fields(one.paths[0], one.kind, Roles(self.columns, has_label=True), on_read=on_read)
+                yield from map(_agreed, rows) if (self.columns or ("",))[-1] == "gold_label" else rows
 
 
-def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None) -> LabelledSource:
-    """The files with these names and patterns. A text file with tabs is a TSV; without tabs, it is one class."""
+def _agreed(row: Fields) -> Fields:
+    """A row of MNLI or SNLI; without a label if the annotators did not agree."""
+    if row.problem is None and row.texts[-1].strip() == UNDECIDED:
+        row.problem = Problem("label", "no label: the annotators did not agree (-)", row.place)
+    return row
+
+
+def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None, *, scored: bool = False) -> LabelledSource:
+    """The files with these names and patterns. A text file with tabs is a TSV; without tabs, it is one class.
+
+    Without `columns`, a table of pairs with usual names is recognised. `scored`: the last column is a number.
+    """
     inputs = [
         Input(one.paths, "tsv") if one.kind == TEXT and has_tabs(one.paths[0]) else one for one in table_files(names)
     ]
     plain = [one for one in inputs if one.kind == TEXT]
     if not plain:
-        return LabelledSource(tuple(inputs), columns, None)
+        found = columns or usual_columns(first_rows(inputs[0].paths[0], inputs[0].kind), scored=scored)
+        return LabelledSource(tuple(inputs), found, None)
     if len(plain) < len(inputs) or len(plain) == 1 or columns is not None:
         raise DataError(
             f"{plain[0]}: a text file without tabs, so it has no label column. Give .tsv, .csv or .jsonl files, or one "
@@ -108,7 +119,7 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
     """The training and validation examples."""
     source = labelled_source(data.files, data.columns)
     seen = stamps(source.paths)
-    given = read_held_labelled(data.valid_files, data.columns, listener, beside=source.paths)
+    given = read_held_labelled(data.valid_files, source.columns, listener, beside=source.paths)
     valid, valid_findings = given or (None, None)
     hold_out = None if valid is not None else HoldOut(seed=seed, share=data.valid_share)
     findings = LabelFindings()
@@ -125,7 +136,7 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
     listener.on_stage(f"{counted(count, 'training example')}, {counted(len(valid), 'validation example')}")
     files = fingerprint(source.inputs)
     marks = {
-        "train": decision_digest(files, data.columns, source.labels, parts=parts.tobytes()),
+        "train": decision_digest(files, source.columns, source.labels, parts=parts.tobytes()),
         "valid": texts_digest((*texts, label) for texts, label in valid),
         FILES: files,
     }
@@ -137,6 +148,7 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
 
     held = Counter(label for _, label in valid)
     facts = {
+        "columns": source.columns,
         "findings": findings,
         "valid_findings": valid_findings,
         "labels": tuple(counts),
@@ -227,7 +239,7 @@ def _count(row: Fields, findings: LabelFindings) -> None:
     findings.labels[row.texts[-1]] += 1
     findings.characters += sum(map(len, row.texts[:-1]))
     findings.words += sum(len(text.split()) for text in row.texts[:-1])
-    if len(findings.labels) > MOST_LABELS:
+    if findings.most_labels is not None and len(findings.labels) > findings.most_labels:
         raise _not_labels(row.place.file, findings, f"more than {MOST_LABELS:,} different labels")
 
 
@@ -316,7 +328,7 @@ def examine_labelled(
     source = labelled_source(files, columns)
     parts = []
     for name, names in held.items():
-        if read := read_held_labelled(names, columns, listener, beside=source.paths):
+        if read := read_held_labelled(names, source.columns, listener, beside=source.paths):
             parts.append(held_texts(name, read[0]))
     findings, all_read = LabelFindings(), False
 
