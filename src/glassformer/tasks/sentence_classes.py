@@ -85,8 +85,8 @@ class SentenceClasses(Task):
     name = "classify"
     title = "A Transformer that learns to classify texts"
     unit, units = "example", "examples"
-    recipe = ClassRecipe
-    kinds = ("bert", "roformer", *DECODERS)
+    recipe: type[Recipe] = ClassRecipe
+    kinds: tuple[str, ...] = ("bert", "roformer", *DECODERS)
     rules = BudgetRules(
         rate=1e-3,
         train={"optimiser": "adamw"},
@@ -95,7 +95,7 @@ class SentenceClasses(Task):
         quick_predictions=True,
     )
     new_heads = ("head.", "classifier.")
-    decided_names = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
+    decided_names: tuple[str, ...] = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
 
     def read(self, recipe: ClassRecipe, listener: Listener) -> Material:
         found = read_labelled_examples(recipe.data, seed=recipe.train.seed, listener=listener)
@@ -209,7 +209,7 @@ class SentenceClasses(Task):
         found.origin = origin
         return found
 
-    def predict(self, user: TextEncoder, examples: Sequence[Example]) -> list[str]:
+    def predict(self, user: TextEncoder, examples: Sequence[Example]) -> list[Any]:
         return [guesses[0].label for guesses in user.classify([texts for texts, _ in examples], top=1)]
 
     def question(self, example: Example) -> tuple[str, tuple[str, ...]]:

@@ -68,6 +68,7 @@ class SentenceScores(SentenceClasses):
     name = "similar"
     title = "A Transformer that learns to score texts"
     recipe = ScoreRecipe
+    kinds = ("bert", "roformer")
     decided_names = ("model.vocabulary", "model.head", "model.classes", "model.pooler")
     no_prediction = 0.0
 

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def read_scored_examples(data: LabelledDataSettings, *, seed: int, listener: Lis
         yield from map(example_of, picked(source.rows(), parts, TRAIN))
         refuse_changed(source.paths, seen)
 
-    facts = {"findings": findings, "columns": source.columns}
+    facts: dict[str, Any] = {"findings": findings, "columns": source.columns}
     facts |= {"centre": float(learnt.mean()), "spread": float(learnt.std())}
     return Examples(train, len(learnt), valid, marks, facts)
 
