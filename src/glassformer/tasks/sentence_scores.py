@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
+from glassformer import limits
 from glassformer.data.columns import Columns, Encoded, Pool, Ragged
 from glassformer.data.labelled_batches import LabelledBatch, LabelledTexts
 from glassformer.data.settings import LabelledDataSettings
@@ -35,8 +36,6 @@ from glassformer.tasks.sentence_classes import MOST_TEXT, MOST_WRONG, SentenceCl
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import Listener, Material, ReportParts, Setup
 
-FARTHEST = 1e30
-
 
 class ScoredDataSettings(LabelledDataSettings):
     """Texts with one number each."""
@@ -49,10 +48,13 @@ class ScoreRecipe(Recipe):
 
     task: Literal["similar"] = Field("similar", description="What is learned, named by the verb that uses it.")
     centre: float = Field(
-        0.0, ge=-FARTHEST, le=FARTHEST, description="The score of the output 0. Default: the mean of the data."
+        0.0, ge=-limits.RATIO, le=limits.RATIO, description="The score of the output 0. Default: the mean of the data."
     )
     spread: float = Field(
-        1.0, gt=0, le=FARTHEST, description="How much an output of 1 adds. Default: the standard deviation of the data."
+        1.0,
+        gt=0,
+        le=limits.RATIO,
+        description="How much an output of 1 adds. Default: the standard deviation of the data.",
     )
     data: ScoredDataSettings = Field(default_factory=ScoredDataSettings)
     model: Annotated[BertConfig | RoFormerConfig, Field(discriminator="kind")]

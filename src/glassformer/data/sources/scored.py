@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from glassformer import limits
 from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.label_findings import ScoreFindings
 from glassformer.data.readers.fields import Fields
@@ -103,7 +104,7 @@ def number_in(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) and abs(value) < 1e30 else None
+    return value if math.isfinite(value) and abs(value) < limits.RATIO else None
 
 
 def example_of(row: Fields) -> Scored:
