@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TextIO
 
 from torch import Tensor
@@ -30,10 +31,12 @@ from glassformer.text.foreign import NO_LIMIT, regular_bytes
 
 CONFIG, METRICS, PLAN, REPORT = "config.toml", "metrics.jsonl", "plan.jsonl", "report.html"
 SHARED_TOKENIZER, TARGET_TOKENIZER = "tokenizer.json", "target.tokenizer.json"
+ADAPTER = "adapter.safetensors"  # what LoRA alone has learned
+FINAL = (WEIGHTS, ADAPTER)  # files that the end of training writes
 FINISHED = "finished training"  # the origin of the weights that training chose at its end
 LOCK = ".lock"
 NAMES = re.compile(  # names of files and folders in a run folder
-    r"config\.toml|metrics\.jsonl|plan\.jsonl|report\.html|manifest\.json|model\.safetensors|(source\.|target\.)?tokenizer\.json|"
+    r"config\.toml|metrics\.jsonl|plan\.jsonl|report\.html|manifest\.json|(model|adapter)\.safetensors|(source\.|target\.)?tokenizer\.json|"
     r"checkpoints|diverged"
 )
 STEPS = re.compile(r"(step|damaged)-.*")  # names in checkpoints/
@@ -143,9 +146,10 @@ class RunFolder:
 
     def change(self, *, config: str, about: Mapping[str, Any]) -> None:
         """Changes the settings of the run. After a crash at any point, manifest and settings still fit each other."""
-        content = {name: self.text(name) for name in files.read_manifest(self.path)["files"] if name != WEIGHTS}
+        content = {name: self.text(name) for name in files.read_manifest(self.path)["files"] if name not in FINAL}
         manifest = json.loads(files.manifest_of({**content, CONFIG: config.encode()}, about=about))
-        disk.remove(self.path / WEIGHTS)  # exists if training was cut off at its very end; they are chosen again
+        for name in FINAL:
+            disk.remove(self.path / name)  # exists if training was cut off at its very end; they are chosen again
         manifest["files"][CONFIG][files.BEFORE] = files.sha256(content[CONFIG])
         del manifest[files.SEAL]
         files.write_atomically(self.path / files.MANIFEST, files.sealed(manifest))
@@ -218,14 +222,28 @@ class RunFolder:
         """Writes the report during training. It is always complete, but not flushed to disk: a newer one follows."""
         files.replace_quickly(self.path / REPORT, html.encode())
 
-    def finish(self, weights: Mapping[str, Tensor], *, about: Mapping[str, Any]) -> None:
-        """Writes the chosen weights and the final manifest."""
-        packed = files.pack_tensors(weights)
+    def finish(
+        self,
+        weights: Mapping[str, Tensor],
+        *,
+        about: Mapping[str, Any],
+        adapter: Mapping[str, Tensor] = MappingProxyType({}),
+    ) -> None:
+        """Writes the chosen weights and the final manifest; with an adapter, also what it alone has learned."""
         begun = files.read_manifest(self.path)
-        content = {name: files.read_checked(self.path, name, begun) for name in begun["files"] if name != WEIGHTS}
-        content[WEIGHTS] = packed
-        self._write_manifest(content, {**self.about(), **about})
-        files.write_atomically(self.path / WEIGHTS, packed)
+        content = {name: files.read_checked(self.path, name, begun) for name in begun["files"] if name not in FINAL}
+        final = {ADAPTER: files.pack_tensors(adapter)} if adapter else {}
+        final[WEIGHTS] = files.pack_tensors(weights)
+        self._write_manifest({**content, **final}, {**self.about(), **about})
+        for name, packed in final.items():  # the weights come last: from there on the run is finished
+            files.write_atomically(self.path / name, packed)
+
+    def adapter(self) -> dict[str, Tensor]:
+        """The adapters of a run that was fine-tuned with LoRA, and the heads that were trained with them."""
+        if not self.holds(ADAPTER):
+            raise RunError(f"{self.path} has no adapter: it was not fine-tuned with train.lora, or is not finished.")
+        content = files.read_checked(self.path, ADAPTER, files.read_manifest(self.path))
+        return files.unpack_tensors(content, origin=str(self.path / ADAPTER))
 
     # Reading
 

@@ -158,9 +158,16 @@ def ended_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
     seconds = training.get("elapsed_seconds", training["seconds"])
     return [
         ("Steps", f"{training['steps']:,}, best at {training['best_step']:,}"),
+        *trained_facts(training),
         *([("FLOPs", flops_in_words(training["flops"]))] if training.get("flops") else []),
         ("Time", f"{seconds:,.0f} s, of which {training['seconds']:,.0f} s in steps"),
     ]
+
+
+def trained_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How much of the model was trained, if not all of it."""
+    trained, weights = training.get("trained"), training.get("weights")
+    return [("Trained", f"{trained:,} of {weights:,} weights")] if trained and trained != weights else []
 
 
 def flops_in_words(flops: float) -> str:

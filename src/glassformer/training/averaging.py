@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from glassformer.store.weights import load_weights, weights_of
+from glassformer.store.weights import copy_weights
 
 Share = Callable[[int], float]  # updates done -> how far the average then moves towards the weights, 0 to 1
 
@@ -32,12 +32,17 @@ def mean_of_last(count: int, *, steps: int, every: int) -> Share:
     return share
 
 
+def trained_of(model: nn.Module) -> dict[str, Tensor]:
+    """The weights that are trained; frozen ones are their own average."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
 class AverageWeights:
     """The averaged weights of a model, kept in addition to its own."""
 
     def __init__(self, model: nn.Module, share: Share) -> None:
         self.model, self.share = model, share
-        self.weights = {name: weight.clone() for name, weight in weights_of(model).items()}
+        self.weights = {name: weight.clone() for name, weight in trained_of(model).items()}
 
     def update(self, done: int, *, pace: float = 1.0) -> None:
         """Call after each update; `done` counts them. An update worth `pace` steps moves the average by as many."""
@@ -45,17 +50,17 @@ class AverageWeights:
         if 0 < share < 1 and pace != 1:
             share = 1 - (1 - share) ** pace
         if share:
-            torch._foreach_lerp_(list(self.weights.values()), list(weights_of(self.model).values()), share)
+            torch._foreach_lerp_(list(self.weights.values()), list(trained_of(self.model).values()), share)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While open, the model has the averaged weights."""
-        own = {name: weight.clone() for name, weight in weights_of(self.model).items()}
-        load_weights(self.model, self.weights, origin="the averaged weights")
+        own = {name: weight.clone() for name, weight in trained_of(self.model).items()}
+        copy_weights(self.model, self.weights)
         try:
             yield
         finally:
-            load_weights(self.model, own, origin="the weights before")
+            copy_weights(self.model, own)
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         for name, weight in self.weights.items():

@@ -22,6 +22,7 @@ from glassformer.training.watching import TrainingWatcher
 
 FREE = {"dropout", "pooling", "casing"}  # model settings that may differ: the weights fit, or a vector is added
 GENTLER = 10  # the highest learning rate is divided by this, so that less is forgotten
+FASTER = 10  # adapters learn best at about this many times the rate of a whole model
 LOOKED_AT = 1000  # examples that are read to see whether the vocabulary fits
 MOST_UNKNOWN = 0.05  # share of unknown tokens
 MOST_PIECES = 0.8  # tokens per byte; above, the tokenizer mostly spells out single letters
@@ -57,6 +58,8 @@ def started_from(task: Task, start: Start, recipe: R) -> R:
         started = task.inherited(started.with_open("train", {"lr": rate}), start.recipe)
     else:
         started = started.with_open("train", {"lr": rate_for(start.model.d), **task.fine_tuning})
+    if recipe.train.lora and "lr" not in recipe.train.model_fields_set:
+        started = started.decided({"train": started.train.decided({"lr": FASTER * started.train.lr})})
     validate(type(recipe), started.model_dump(), origin=f"--from {start.path}")  # old and new parts together
     return started
 

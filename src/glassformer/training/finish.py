@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from torch import Tensor, nn
 
 from glassformer.errors import RunError, SettingsError
+from glassformer.nn.lora import adapted, remove_adapters
 from glassformer.store import files
 from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
-from glassformer.store.weights import load_weights
+from glassformer.store.weights import load_weights, parameter_count
 from glassformer.training.job import Progress
+from glassformer.training.optimiser import adapter_in
 from glassformer.training.watching import TrainingWatcher
 
 FirstWeights = Callable[[], Mapping[str, Tensor]]  # those that a fine-tuning started from
@@ -22,12 +24,16 @@ def finish(
 ) -> None:
     """Writes the best weights as the run's final ones, and loads them into the model."""
     best = chosen_checkpoint(run, progress, watcher, first)
+    trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    adapter = adapter_in(best.optimiser) if adapted(model) else {}
+    remove_adapters(model)
+    sizes = {"weights": parameter_count(model), "trained": trained}
     load_weights(model, best.weights, origin=f"checkpoint {best.step}")
     ended = {"stopped": progress.stopped, "best_step": best.step, "steps": progress.step}
-    work = {"tokens": progress.tokens, "flops": progress.flops}
+    work = {"tokens": progress.tokens, "flops": progress.flops, **sizes}
     clocks = {"seconds": progress.seconds, "elapsed_seconds": progress.seconds + progress.validating}
     clocks = {name: round(seconds, 1) for name, seconds in clocks.items()}
-    run.finish(best.weights, about={"training": {**ended, **work, **clocks}})
+    run.finish(best.weights, about={"training": {**ended, **work, **clocks}}, adapter=adapter)
 
 
 def chosen_checkpoint(

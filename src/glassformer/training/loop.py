@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from glassformer.data.batches import Taken, take_batches
 from glassformer.errors import DataError
 from glassformer.evaluate.metric import by_key
+from glassformer.nn.lora import merged
 from glassformer.training.choice import Leader, choose, shown_gaps
 from glassformer.training.course import Course
 from glassformer.training.distributed import Replica, share_weights, wrap
@@ -217,7 +218,7 @@ def measure(job: Job, optimiser: Optimisers, progress: Progress, leader: Leader,
     """Validates, and decides which weights to keep; False if it was interrupted."""
     job.model.eval()
     began = time.perf_counter()
-    with optimiser.average.in_place() if optimiser.average and progress.step else nullcontext():
+    with optimiser.average.in_place() if optimiser.average and progress.step else nullcontext(), merged(job.model):
         found = stop.finishes(job.validate)
     if found is None:
         return False

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from glassformer.errors import RunError
 from glassformer.nn.attention import Projections
+from glassformer.nn.lora import adapted, merged_weights
 from glassformer.store.weights import load_weights, weights_of
 from glassformer.training.averaging import AverageWeights, mean_of_last, moving
 from glassformer.training.muon import Muon
 from glassformer.training.settings import TrainSettings
+from glassformer.training.tuning import rate_scales
 
 FIELDS = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), Muon: ("momentum",)}  # the state of each
-OWN = "weight"  # with an average, this field holds the weights that are trained
+OWN = "weight"  # with an average or adapters, this field holds the weights that are trained
+AVERAGED = "average"  # with both, this one the average
 
 
 class Optimisers:
@@ -34,7 +38,7 @@ class Optimisers:
         """One update with the learning rate `lr`."""
         for member in self.members:
             for group in member.param_groups:
-                group["lr"] = lr
+                group["lr"] = lr * group.get("scale", 1.0)
             member.step()
 
     def of(self, parameter: nn.Parameter) -> torch.optim.Optimizer:
@@ -46,17 +50,28 @@ def make_optimiser(model: nn.Module, settings: TrainSettings) -> Optimisers:
     """AdamW (Loshchilov and Hutter 2017) for everything, or Muon for the matrices inside the model and AdamW for
     embeddings, output layer, gains and biases. Gains and biases are not decayed."""
     inner = inner_matrices(model) if settings.optimiser == "muon" else {}
-    others = [p for p in model.parameters() if p not in inner]
-    groups = (
-        {"params": [p for p in others if p.dim() >= 2], "weight_decay": settings.weight_decay},
-        {"params": [p for p in others if p.dim() < 2], "weight_decay": 0.0},
-    )
-    given, betas = [group for group in groups if group["params"]], (settings.beta1, settings.beta2)
-    members: list[torch.optim.Optimizer] = [torch.optim.AdamW(given, lr=settings.lr, betas=betas, eps=1e-9, fused=True)]
-    if inner:
-        muon = Muon(inner, lr=settings.lr, momentum=settings.momentum, weight_decay=settings.weight_decay, rows=inner)
-        members.append(muon)
+    scales = rate_scales(model, settings.layer_decay)
+    trained = {p: scales[name] for name, p in model.named_parameters() if p.requires_grad}
+    matrices = groups_of({p: scale for p, scale in trained.items() if p in inner})
+    others = {p: scale for p, scale in trained.items() if p not in inner}
+    decayed = groups_of({p: s for p, s in others.items() if p.dim() >= 2}, weight_decay=settings.weight_decay)
+    kept = groups_of({p: s for p, s in others.items() if p.dim() < 2}, weight_decay=0.0)
+    betas = (settings.beta1, settings.beta2)
+    members: list[torch.optim.Optimizer] = []
+    if others:
+        members.append(torch.optim.AdamW([*decayed, *kept], lr=settings.lr, betas=betas, eps=1e-9, fused=True))
+    if matrices:
+        rates = {"lr": settings.lr, "momentum": settings.momentum, "weight_decay": settings.weight_decay}
+        members.append(Muon(matrices, **rates, rows=inner))
     return Optimisers(members, make_average(model, settings))
+
+
+def groups_of(scales: Mapping[nn.Parameter, float], **options: float) -> list[dict[str, Any]]:
+    """Parameters with the same scale of their rate together, in the order of the first of each."""
+    found: dict[float, list[nn.Parameter]] = {}
+    for parameter, scale in scales.items():
+        found.setdefault(scale, []).append(parameter)
+    return [{"params": together, "scale": scale, **options} for scale, together in found.items()]
 
 
 def make_average(model: nn.Module, settings: TrainSettings) -> AverageWeights | None:
@@ -77,28 +92,55 @@ def inner_matrices(model: nn.Module) -> dict[Tensor, list[int]]:
 
 
 def weights_to_use(model: nn.Module, optimiser: Optimisers) -> Mapping[str, Tensor]:
-    """The averaged weights where there is an average, else the model's own."""
-    return weights_of(model) if optimiser.average is None else optimiser.average.weights
+    """The weights of the plain model: averaged ones where there is an average, adapters merged into their matrices."""
+    averaged = {} if optimiser.average is None else optimiser.average.weights
+    return merged_weights(model, {**weights_of(model), **averaged})
 
 
 def optimiser_tensors(model: nn.Module, optimiser: Optimisers) -> dict[str, Tensor]:
-    """The optimiser's state for each parameter, as "parameter/field"; with an average, also the trained weights."""
+    """The optimiser's state for each parameter, as "parameter/field"; and all of `weights_beside`."""
     tensors = {
         f"{name}/{field}": value
         for name, parameter in model.named_parameters()
+        if parameter.requires_grad
         for field, value in optimiser.of(parameter).state[parameter].items()
     }
-    if optimiser.average is not None:
-        tensors |= {f"{name}/{OWN}": weight for name, weight in weights_of(model).items()}
-    return tensors
+    return tensors | weights_beside(model, optimiser)
+
+
+def weights_beside(model: nn.Module, optimiser: Optimisers) -> dict[str, Tensor]:
+    """What cannot be read from the weights to use: with an average, the weights that are trained; with adapters, also
+    the frozen matrices and the average itself."""
+    average = optimiser.average
+    if average is None and not adapted(model):
+        return {}
+    own = {f"{name}/{OWN}": weight for name, weight in weights_of(model).items()}
+    averaged = {} if average is None or not adapted(model) else average.weights
+    return own | {f"{name}/{AVERAGED}": weight for name, weight in averaged.items()}
+
+
+def adapter_in(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What was trained beside a frozen model: adapters and heads, averaged ones where there is an average."""
+    fields = [name.rpartition("/") for name in tensors]
+    trained = {name for name, _, field in fields if field == "exp_avg"}
+    kept = AVERAGED if any(field == AVERAGED for _, _, field in fields) else OWN
+    return {name: tensors[f"{name}/{kept}"] for name in sorted(trained)}
 
 
 def load_optimiser(model: nn.Module, optimiser: Optimisers, tensors: Mapping[str, Tensor]) -> None:
-    """Restores the state, tensor by tensor. Before, the model holds the weights to use: the averaged ones if any."""
+    """Restores the state, tensor by tensor. Before, the model holds the weights to use: the averaged ones if any.
+
+    With adapters, which are merged in the weights to use, all weights are read from here.
+    """
     if optimiser.average is not None:
-        optimiser.average.load(weights_of(model))
+        field = AVERAGED if adapted(model) else ""
+        average = {name: _found(tensors, name, field) for name in optimiser.average.weights} if field else {}
+        optimiser.average.load(average or weights_of(model))
+    if optimiser.average is not None or adapted(model):
         load_weights(model, {n: _found(tensors, n, OWN) for n in weights_of(model)}, origin="the optimiser's state")
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
         member = optimiser.of(parameter)
         member.state[parameter] = {
             field: _found(tensors, name, field).to(parameter.device, copy=True) for field in FIELDS[type(member)]

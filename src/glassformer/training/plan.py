@@ -24,6 +24,7 @@ from glassformer.training.machine import give_back_memory
 from glassformer.training.settings import TrainSettings
 from glassformer.training.step import Loss
 from glassformer.training.trial import Trial
+from glassformer.training.tuning import tune
 
 CGROUP = Path("/sys/fs/cgroup")
 PATIENCE = 2.0  # seconds of timed steps
@@ -125,6 +126,7 @@ def forecast(
     to take as long as `closing_validations` validations.
     """
     twin = copy.deepcopy(model)
+    tune(twin, settings)
     patience = PATIENCE if patience is None else patience
     step_seconds = time_steps(twin, examples, settings, loss=loss(twin), patience=patience)
     twin.eval()

@@ -26,6 +26,7 @@ from glassformer.training.step import Loss
 from glassformer.training.task import Example, Material, Setup, Task, Tokenizers
 from glassformer.training.threads import thread_options
 from glassformer.training.timekeeper import TimeLimit
+from glassformer.training.tuning import frozen_names
 from glassformer.training.validate import Held, held_pool, rehearse_validation, report_left_out
 from glassformer.training.watching import Silent, TrainingWatcher
 
@@ -191,6 +192,7 @@ class Rehearsal:
         task, material, recipe = prepared.task, prepared.material, prepared.recipe
         self.prepared = prepared
         self.model = untrained(prepared)
+        frozen_names(self.model, recipe.train.freeze)  # a wrong name is an error before anything is written
         self.user = task.user(prepared.setup, self.model)
         for part in (material.valid, prepared.reported):
             task.check_held(prepared.setup, part)

@@ -29,7 +29,10 @@ from glassformer.training.watching import TrainingWatcher
 
 FREE = ("out", "train.save_minutes")  # they change no result
 # These cannot be changed: the saved tensors depend on them, or they are decided only once.
-FIXED = ("text.", "model.", "train.optimiser", "train.ema", "train.average_last", "train.budget")
+FIXED = (
+    *("text.", "model.", "train.optimiser", "train.ema", "train.average_last", "train.budget"),
+    *("train.freeze", "train.lora"),
+)
 BUT = ("model.dropout",)
 BASELINE = "baseline"  # in the manifest: whether the first weights are measured too
 SURROUNDINGS = {"glassformer": "glassformer", "torch": "torch", "processor": "the processor"}

@@ -43,6 +43,7 @@ from glassformer.training.sharing import received, send_prepared
 from glassformer.training.task import Task
 from glassformer.training.threads import thread_options
 from glassformer.training.timekeeper import Clock
+from glassformer.training.tuning import trained_in_words, tune
 from glassformer.training.validate import validate_model
 from glassformer.training.watching import Silent, TrainingWatcher
 
@@ -180,7 +181,9 @@ def profile_run(task: Task, recipe: Any, hooks: Hooks, *, watcher: TrainingWatch
     prepared = planned_new(work, recipe, work.start_of(recipe))
     work.watcher.on_stage("Profiling some steps")
     loss = partial(loss_by, task, prepared.setup)
-    return profile(untrained(prepared), prepared.examples, prepared.recipe.train, loss=loss)
+    model = untrained(prepared)
+    tune(model, prepared.recipe.train)
+    return profile(model, prepared.examples, prepared.recipe.train, loss=loss)
 
 
 def train_prepared(work: Work, recipe: Any, run: RunFolder) -> Progress:
@@ -319,6 +322,9 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
     """Puts model, loss and validation together for the loop."""
     task, setup, settings = prepared.task, prepared.setup, prepared.recipe.train
     model, user, ranks = rehearsal.model, rehearsal.user, prepared.ranks
+    tune(model, settings)
+    if some := trained_in_words(model):
+        watcher.on_stage(some)
     return Job(
         model=model,
         examples=prepared.examples,

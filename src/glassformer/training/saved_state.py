@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from glassformer.errors import RunError
+from glassformer.nn.lora import adapted
 from glassformer.store.checkpoints import Checkpoint
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import load_weights
@@ -22,7 +23,8 @@ def restore(job: Job, optimiser: Optimisers) -> tuple[Progress, Leader]:
     checkpoint = shared_checkpoint(job.ranks, latest(job) if job.ranks.is_writer else None)
     if checkpoint is None:
         return Progress(measured_by=job.measured_by, measured_at=-1 if job.baseline else 0), Leader()
-    load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
+    if not adapted(job.model):  # where there are adapters, all weights are beside the optimiser's state
+        load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
     load_optimiser(job.model, optimiser, checkpoint.optimiser)
     progress = restored(checkpoint.state)
     return progress, Leader(progress.leader_step, progress.leader_scores, counts_in(checkpoint.optimiser))

@@ -36,6 +36,14 @@ def _checked_budget(value: Any) -> str:
 Budget = Annotated[str, BeforeValidator(_checked_budget)]
 
 
+def _split_names(value: Any) -> Any:
+    """Names separated by commas, as on the command line."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
+
+
 class TrainSettings(Settings):
     """Length, step size, regularisation and checks of a run. Unset values are decided before step 1."""
 
@@ -53,6 +61,31 @@ class TrainSettings(Settings):
         le=0.99,
         description="Fine-tuning: share of the tokens taken from the data of the run it starts from, so that less is "
         "forgotten. Default 0.5, or 0 if that data is gone.",
+    )
+    freeze: Names = Field(
+        (),
+        description="Parts of the model that are not trained, by name: inputs, blocks.0-3, encoder, body (all but the "
+        "heads). `glassformer show` lists the names.",
+    )
+    layer_decay: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Lower rates for lower layers, e.g. 0.9: block i of N has the rate lr x 0.9^(N - i), counted from "
+        "0, what is before the blocks lr x 0.9^(N + 1), the heads lr.",
+    )
+    lora: int = Field(
+        0,
+        ge=0,
+        le=limits.WIDTH,
+        description="Fine-tuning by low-rank adapters of this rank, e.g. 8; all other weights are frozen. 0: none.",
+    )
+    lora_alpha: float | None = Field(
+        None, gt=0, le=limits.RATIO, description="LoRA: adapters count alpha / rank times. Default: 2 x rank."
+    )
+    lora_dropout: float = Field(0.0, ge=0, lt=1, description="LoRA: dropout of what the adapters read.")
+    lora_on: Literal["all", "attention", "feed-forward"] = Field(
+        "all", description="LoRA: which matrices of each block have adapters."
     )
     epochs: float = Field(
         20.0, gt=0, le=limits.EPOCHS, description="Passes over the data; decides `steps` if that is not set."
@@ -159,6 +192,14 @@ class TrainSettings(Settings):
     def _old_pairs_of_a_run(self) -> TrainSettings:
         if self.old_share is not None and self.start_from is None:
             raise ValueError(f"old_share = {self.old_share:g} needs a run to start from (--from RUN)")
+        return self
+
+    @model_validator(mode="after")
+    def _adapters_of_a_model(self) -> TrainSettings:
+        if self.lora and self.start_from is None:
+            raise ValueError(f"lora = {self.lora} needs a model to start from (--from MODEL)")
+        if self.lora and self.optimiser != "adamw":
+            raise ValueError(f"lora = {self.lora}: adapters are trained by adamw, not {self.optimiser}")
         return self
 
     @model_validator(mode="after")
