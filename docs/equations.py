@@ -254,7 +254,7 @@ SECTIONS: dict[str, list[Row]] = {
             "Adam (section 5.3), decoupled weight decay",
             r"$\beta_1, \beta_2, \epsilon = 10^{-9}$",
             "training/optimiser.py",
-            "torch.optim.AdamW(given",
+            "torch.optim.AdamW([*decayed",
         ),
         Row(
             "Muon: momentum made orthogonal (Jordan et al. 2024)",

@@ -26,14 +26,14 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Tensor],
+        parameters: Iterable[Tensor] | Iterable[dict[str, Any]],
         *,
         lr: float,
         momentum: float = 0.95,
         weight_decay: float = 0.0,
         rows: Mapping[Tensor, list[int]] | None = None,
     ) -> None:
-        super().__init__(list(parameters), {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.rows = rows or {}
 
     @torch.no_grad()
