@@ -81,7 +81,9 @@ TINY: dict[str, Callable[[Path], Recipe]] = {
     "summarise": summarise,
     "infill": infill,
 }
-WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {}  # sections of a recipe that turn random parts off
+WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {  # sections of a recipe that turn random parts off
+    "tag": {"data": {"hidden_words": 0.0}},
+}
 
 
 def plain(name: str, folder: Path) -> Recipe:

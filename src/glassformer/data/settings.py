@@ -260,3 +260,10 @@ class TagDataSettings(FileSettings):
         le=limits.TOKENS,
         description="Tokens that are read together. Longer sentences are cut into windows that overlap.",
     )
+    hidden_words: float = Field(
+        0.15,
+        ge=0,
+        le=0.9,
+        description="Share of the training words that are hidden, others in each epoch, so that the model learns from "
+        "the words around them. 0: none.",
+    )

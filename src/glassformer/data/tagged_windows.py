@@ -160,12 +160,31 @@ class TaggedBatch:
 
 
 @dataclass(frozen=True)
+class Hiding:
+    """Hides some words of a batch, with all their pieces: a model that cannot read a name learns from its context."""
+
+    share: float
+    mask: int  # the id that replaces them
+    before: int  # special tokens around a window
+    after: int
+
+    def hidden(self, ids: Tensor, lengths: Tensor, targets: Tensor, random: np.random.Generator) -> Tensor:
+        """All (B, T), lengths (B,). Every word of a window is hidden with the same probability."""
+        words = (targets != IGNORED).cumsum(1)  # (B, T): the number of the word that each piece belongs to
+        chosen = torch.from_numpy(random.random((len(ids), ids.size(1) + 1)) < self.share)
+        places = torch.arange(ids.size(1))
+        inside = (places >= self.before) & (places < (lengths - self.after)[:, None])
+        return ids.masked_fill(chosen.gather(1, words) & inside, self.mask)
+
+
+@dataclass(frozen=True)
 class TaggedWindows:
     """Columns: `text` with its special tokens, `casing`, and `target`: 1 + the label, 0 where there is none."""
 
     columns: Columns
     pad: int
     casing: bool
+    hiding: Hiding | None = None  # None: no word is hidden
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -174,9 +193,11 @@ class TaggedWindows:
     def lengths(self) -> Index:
         return self.columns["text"].lengths[:, None]
 
-    def batch(self, index: Index, random: np.random.Generator | None = None) -> TaggedBatch:  # noqa: ARG002
+    def batch(self, index: Index, random: np.random.Generator | None = None) -> TaggedBatch:
         ids = self.columns["text"].padded(index, pad=self.pad)
         lengths = torch.from_numpy(self.columns["text"].lengths_of(index))
         casing = self.columns["casing"].padded(index, pad=NONE) if self.casing else None
         targets = self.columns["target"].padded(index, pad=0) - 1
+        if self.hiding is not None and random is not None:
+            ids = self.hiding.hidden(ids, lengths, targets, random)
         return TaggedBatch(ids, lengths, casing, targets, index)

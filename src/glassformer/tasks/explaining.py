@@ -166,6 +166,8 @@ def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
     reader = TextEncoder(bundle)
     inputs_of(text, reader.texts_each)  # an error for a model of pairs
     head = getattr(reader.model.config, "head", "none")
+    if head == "tokens":
+        return explain_tags(reader, text, top=top)
     words = head in ("words", "pretraining")
     row, gaps = reader.with_gaps(text) if words and reader.mask.search(text) else (reader.ids_of([text])[0], [])
     name = names_of(reader.tokenizer)
@@ -178,6 +180,22 @@ def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
         tokens={"": tokens_of("text", row, name)},
         predict=predict,
         predicted=predicted,
+    )
+
+
+def explain_tags(reader: TextEncoder, text: str, *, top: int) -> Explanation:
+    """A tagger: the label of each word, read at its first piece. Of a long text, the first window."""
+    window, words = reader.tagger.first_window(text)
+    name, label = names_of(reader.tokenizer), labels_of(reader.bundle)
+    places = [place for place, _, _ in window.own]
+    return record(
+        reader.model,
+        reader.tagger.batch([window]),
+        kind=reader.bundle.kind,
+        text=text,
+        tokens={"": tokens_of("text", window.ids, name)},
+        predict=lambda logits: predictions(logits[0, places], label, at=words, known=[None] * len(words), top=top),
+        predicted="The label of each word",
     )
 
 
@@ -195,9 +213,6 @@ def head_predictions(
     def whole(logits: Tensor) -> Sequence[Prediction]:
         return predictions(logits, label, at=[WHOLE], known=[None], top=top)
 
-    def each(logits: Tensor) -> Sequence[Prediction]:
-        return predictions(logits[0], label, at=pieces, known=[None] * len(row), top=top)
-
     def span(logits: Tensor) -> Sequence[Prediction]:
         of_both = logits[0].mT  # (2, T): beginning and end
         return predictions(of_both, lambda i: pieces[i], at=["begin", "end"], known=[None, None], top=top)
@@ -207,7 +222,6 @@ def head_predictions(
         "words": masked,
         "pretraining": masked,
         "sentence": ("The class of the text", whole),
-        "tokens": ("The class of each piece", each),
         "span": ("Where the answer begins and ends", span),
     }
     return heads.get(head, ("", lambda _: ()))

@@ -24,7 +24,7 @@ from glassformer.tasks.model import described, texts_of
 from glassformer.text.word_spans import WordSpan, word_spans
 
 if TYPE_CHECKING:
-    from glassformer.tasks.embedding import TextEncoder
+    from glassformer.tasks.embedding import TextBatch, TextEncoder
 
 BATCH_TOKENS = 1024
 LONGEST = 512  # tokens of a window, if neither model nor folder says
@@ -116,10 +116,7 @@ class Tagger:
     @torch.inference_mode()
     def window_scores(self, windows: Sequence[Window]) -> Scores:
         """(words, K) for the own words of these windows, one after another."""
-        encoder = self.encoder
-        batch = encoder.batch([window.ids for window in windows])
-        if self.casing:
-            batch = replace(batch, casing=padded_casing(windows, batch.ids))
+        encoder, batch = self.encoder, self.batch(windows)
         begins = np.cumsum([0, *(len(window.ids) for window in windows)])
         places = [
             int(begin) + place for begin, window in zip(begins, windows, strict=False) for place, *_ in window.own
@@ -127,6 +124,16 @@ class Tagger:
         hidden = encoder.rows(batch)[torch.tensor(places, device=encoder.device)]  # (words, D)
         found: Scores = encoder.model.head(hidden).float().log_softmax(-1).cpu().numpy()
         return found
+
+    def batch(self, windows: Sequence[Window]) -> TextBatch:
+        found = self.encoder.batch([window.ids for window in windows])
+        return replace(found, casing=padded_casing(windows, found.ids)) if self.casing else found
+
+    def first_window(self, text: str) -> tuple[Window, list[str]]:
+        """The first window of a text, and the words that it labels."""
+        words = [text[start:end] for start, end in word_spans(text)]
+        window = windows_of([words], [-1], self.pieces, self.encoder.frame, most=self.window)[0]
+        return window, [words[word] for _, _, word in window.own]
 
     def predicted(self, sentences: Sequence[Sequence[str]], documents: Sequence[int]) -> list[list[str]]:
         """The labels of each sentence, BIO or plain."""

@@ -20,7 +20,7 @@ from glassformer.data.columns import Columns, Encoded, Pool, Ragged
 from glassformer.data.schemes import OUTSIDE, PLAIN, converted, label_names, split_label
 from glassformer.data.settings import TagDataSettings
 from glassformer.data.sources.tagged import ALONE, Tagged, files_changed, read_held_tagged, read_tagged_examples
-from glassformer.data.tagged_windows import IGNORED, TaggedBatch, TaggedWindows, WordPieces, windows_of
+from glassformer.data.tagged_windows import IGNORED, Hiding, TaggedBatch, TaggedWindows, WordPieces, windows_of
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.entities import PLAIN_METRICS, SPAN_METRICS
 from glassformer.evaluate.metric import Metric
@@ -40,6 +40,7 @@ from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts
 
 FORMAT = "tags 1"  # of the token cache
 LADDERS = {"bert": ("mini", "tiny"), "roformer": ("small", "tiny")}
+HELD = "held"  # a column of held-out windows
 GROUP = 64  # sentences that are predicted together, at least
 
 
@@ -183,8 +184,15 @@ class TokenLabels(Task):
         columns = {"text": [one.ids for one in found], "casing": [one.casing for one in found], "target": targets}
         return Encoded(Columns({name: Ragged.of(rows) for name, rows in columns.items()}))
 
+    def encode_held(self, setup: Setup, examples: Sequence[Tagged]) -> Encoded:
+        """The same; one column more says that no words are to be hidden."""
+        columns = self.encode(setup, examples).columns
+        return Encoded(Columns({**columns.columns, HELD: Ragged.of([[]] * len(columns))}))
+
     def pool(self, setup: Setup, columns: Columns) -> Pool:
-        return TaggedWindows(columns, setup.tokenizer.pad_id or 0, bool(setup.recipe.model.casing))
+        tokenizer, casing = setup.tokenizer, bool(setup.recipe.model.casing)
+        hiding = None if HELD in columns.columns else hiding_of(setup)
+        return TaggedWindows(columns, tokenizer.pad_id or 0, casing, hiding)
 
     # The model
 
@@ -288,6 +296,15 @@ class TokenLabels(Task):
 def window_of(recipe: TagRecipe) -> int:
     """Tokens that are read together."""
     return min(recipe.data.max_tokens, recipe.model.max_length)
+
+
+def hiding_of(setup: Setup) -> Hiding | None:
+    """The mask of the vocabulary replaces hidden words, or the unknown token."""
+    tokenizer, share = setup.tokenizer, setup.recipe.data.hidden_words
+    known = (tokenizer.id("[MASK]"), tokenizer.id("<mask>"), tokenizer.unk_id)
+    mask = next((number for number in known if number is not None), None)
+    frame = frame_for(tokenizer, marks_of(tokenizer))
+    return Hiding(share, mask, len(frame.before), len(frame.after)) if share and mask is not None else None
 
 
 def documents_of(recipe: TagRecipe, examples: Sequence[Tagged]) -> list[int]:
