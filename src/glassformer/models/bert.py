@@ -121,7 +121,8 @@ class Inputs(nn.Module):
         self.start, self.max_length = config.first_position, config.max_length
         self.embedding = Embedding(config.vocabulary, config.d, scaled=False)
         self.segments = Embedding(config.segments, config.d, scaled=False)
-        self.casing = Embedding(len(PATTERNS), config.d, scaled=False) if config.casing else None
+        # Scaled, it is learned within a few steps, before the words are memorised.
+        self.casing = Embedding(len(PATTERNS), config.d, scaled=True) if config.casing else None
         self.positions = LearnedPositions(self.start + config.max_length, config.d)
         self.norm = LayerNorm(config.d, eps=config.norm_eps)
         self.dropout = Dropout(config.dropout)

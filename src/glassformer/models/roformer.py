@@ -94,7 +94,8 @@ class Inputs(nn.Module):
         self.max_length, width = config.max_length, config.d_token or config.d
         self.embedding = Embedding(config.vocabulary, width, scaled=False)
         self.segments = Embedding(config.segments, width, scaled=False)
-        self.casing = Embedding(len(PATTERNS), width, scaled=False) if config.casing else None
+        # Scaled, it is learned within a few steps, before the words are memorised.
+        self.casing = Embedding(len(PATTERNS), width, scaled=True) if config.casing else None
         self.norm = LayerNorm(width, eps=config.norm_eps)
         self.dropout = Dropout(config.dropout)
         self.widen = nn.Linear(width, config.d) if width != config.d else nn.Identity()

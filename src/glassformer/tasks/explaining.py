@@ -184,7 +184,7 @@ def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
 
 
 def explain_tags(reader: TextEncoder, text: str, *, top: int) -> Explanation:
-    """A tagger: the label of each word, read at its first piece. Of a long text, the first window."""
+    """A tagger: the label of each word, read at its first piece, in the first window of the text."""
     window, words = reader.tagger.first_window(text)
     name, label = names_of(reader.tokenizer), labels_of(reader.bundle)
     places = [place for place, _, _ in window.own]

@@ -41,7 +41,8 @@ class TapedBert:
         self.rows, self.head_width = rows, blocks[0].self_attention.head_width
         with torch.no_grad():
             self.places = inputs.positions.weight[inputs.start :] + inputs.segments.weight[0]  # (max_length, D)
-            self.casing = None if inputs.casing is None else inputs.casing.weight.detach()
+            casing = inputs.casing
+            self.casing = None if casing is None else casing.weight * casing.scale  # (patterns, D)
         self.work = work = Workspace(rows, width=width, inner=inner, capacity=7 * len(blocks) + 2, panels=panels)
         self.embedding = work.tape.embed(inputs.embedding.weight, to=work.x, scale=1.0)
         work.tape.norm(inputs.norm, work.x, to=work.x)
