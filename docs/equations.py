@@ -118,7 +118,7 @@ SECTIONS: dict[str, list[Row]] = {
             "Multi-head (section 3.2.2)",
             r"$\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O$",
             "nn/attention.py",
-            "self.linear(z.transpose(1, 2).flatten(2))",
+            "joined = z.transpose(1, 2).flatten(2)",
         ),
         Row(
             "What one head adds",

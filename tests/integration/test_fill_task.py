@@ -256,7 +256,7 @@ def test_a_classifier_starts_from_the_body_of_a_run(
     rows = [row.split("\t") for row in write_labelled(tmp_path / "all.tsv").read_text().splitlines()]
     table = tmp_path / "train.tsv"
     table.write_text("".join(f"{text.rpartition(' ')[0]}\t{label}\n" for text, label in rows))
-    given = {"train": {**few(40), "lr": 1e-2, "valid_every": 20, "batch_tokens": 300}}
+    given = {"train": {**few(60), "lr": 3e-3, "valid_every": 20, "batch_tokens": 300}}
     begun = arguments("classify", table, tmp_path / "run", given, "--from", str(runs[kind]))
     done = command(*begun)
     assert done.code == 0, done.err

@@ -10,7 +10,7 @@ Shapes: B sentences, T tokens, D = d, H = h, V vocabulary.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
@@ -160,6 +160,12 @@ class Block(nn.Module):
         x = self.self_attention_residual(x, partial(self.self_attention, mask=mask))
         return self.feed_forward_residual(x, self.feed_forward)
 
+    def at(self, x: Tensor, rows: Tensor, *, mask: Tensor | None) -> Tensor:
+        """The same for some tokens alone (M, D), which still see all others."""
+        read = self.self_attention(x, mask=mask, rows=rows)
+        x = self.self_attention_residual(x.flatten(0, 1).index_select(0, rows), lambda _: read)
+        return self.feed_forward_residual(x, self.feed_forward)
+
 
 class Bert(WithTapes):
     """Inputs, N blocks, and what reads their output: the pooler and a head, if there are any."""
@@ -196,6 +202,17 @@ class Bert(WithTapes):
         for block in self.blocks:
             x = block(x, mask=mask)
         return x
+
+    def hidden_at(self, batch: SegmentedBatch, rows: Tensor) -> Tensor:
+        """The last hidden states of some tokens (M, D), by their places in the flattened batch.
+
+        The last block computes nothing else for the other tokens than what these read of them.
+        """
+        x = self.inputs(batch.ids, batch.segments)
+        mask = hiding_padding(batch.lengths, batch.ids.size(1), x.dtype)
+        for block in self.blocks[:-1]:
+            x = block(x, mask=mask)
+        return cast(Block, self.blocks[-1]).at(x, rows, mask=mask)
 
     def rows(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states of all tokens except padding, one after another (R, D)."""

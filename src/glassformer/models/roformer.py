@@ -9,7 +9,7 @@ Shapes: B sentences, T tokens, D = d, H = h, E = D/H, V vocabulary.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
@@ -129,6 +129,12 @@ class Block(nn.Module):
         x = self.self_attention_residual(x, partial(self.self_attention, mask=mask, rotation=rotation))
         return self.feed_forward_residual(x, self.feed_forward)
 
+    def at(self, x: Tensor, rows: Tensor, *, mask: Tensor | None, rotation: Rotation) -> Tensor:
+        """The same for some tokens alone (M, D), which still see all others."""
+        read = self.self_attention(x, mask=mask, rotation=rotation, rows=rows)
+        x = self.self_attention_residual(x.flatten(0, 1).index_select(0, rows), lambda _: read)
+        return self.feed_forward_residual(x, self.feed_forward)
+
 
 class RoFormer(WithTaps):
     """Inputs, N blocks, and a head if there is one. A sentence's class is read from its first token."""
@@ -166,6 +172,17 @@ class RoFormer(WithTaps):
         for block in self.blocks:
             x = block(x, mask=mask, rotation=rotation)
         return x
+
+    def hidden_at(self, batch: SegmentedBatch, rows: Tensor) -> Tensor:
+        """The last hidden states of some tokens (M, D), by their places in the flattened batch.
+
+        The last block computes nothing else for the other tokens than what these read of them.
+        """
+        x, length = self.inputs(batch.ids, batch.segments), batch.ids.size(1)
+        mask, rotation = hiding_padding(batch.lengths, length, x.dtype), self.rotary(length)
+        for block in self.blocks[:-1]:
+            x = block(x, mask=mask, rotation=rotation)
+        return cast(Block, self.blocks[-1]).at(x, rows, mask=mask, rotation=rotation)
 
 
 def make_head(config: RoFormerConfig, embedding: Embedding) -> MaskedWordsHead | ClassHead | SpanHead | None:

@@ -99,12 +99,14 @@ class HeadsOut(nn.Module):
         if bias:
             nn.init.zeros_(self.linear.bias)
 
-    def forward(self, z: Tensor) -> Tensor:
+    def forward(self, z: Tensor, *, rows: Tensor | None = None) -> Tensor:
+        """(B, H, T, E) -> (B, T, D), or (M, D) of some rows of the flattened batch."""
         z = self.z(z)  # (B, H, T, E)
         if self.head_result.heard:
             per_head = self.linear.weight.unflatten(1, (z.size(1), z.size(3)))  # (D, H, E)
             self.head_result(torch.einsum("bhte,dhe->bhtd", z, per_head))
-        return self.linear(z.transpose(1, 2).flatten(2))  # (B, T, H*E) -> (B, T, D)
+        joined = z.transpose(1, 2).flatten(2)  # (B, T, H*E)
+        return self.linear(joined if rows is None else joined.flatten(0, 1).index_select(0, rows))
 
 
 class SelfAttention(nn.Module):
@@ -139,15 +141,16 @@ class SelfAttention(nn.Module):
         causal: bool = False,
         rotation: Rotation | None = None,
         cache: KVCache | None = None,
+        rows: Tensor | None = None,
     ) -> Tensor:
-        """x (B, T, D) -> (B, T, D). With a cache, x continues the tokens in the cache."""
+        """x (B, T, D) -> (B, T, D). With a cache, x continues the tokens in the cache. With `rows`: those alone."""
         q, k, v = (split_heads(part, self.head_width) for part in self.qkv(x).split(self.rows, dim=-1))
         if rotation is not None:
             q, k = rotate(q, rotation), rotate(k, rotation)
         q, k, v = self.q(q), self.k(k), self.v(v)  # (B, H, T, E), (B, G, T, E) twice
         if cache is not None:
             k, v = cache.append(k, v)  # (B, G, K, E)
-        return self.out(self.core(q, k, v, mask=mask, causal=causal))
+        return self.out(self.core(q, k, v, mask=mask, causal=causal), rows=rows)
 
 
 class CrossAttention(nn.Module):

@@ -178,7 +178,8 @@ class MaskedLanguageModelling(Task):
     def loss(self, setup: Setup, model: Any, batch: MaskedBatch) -> tuple[Tensor, int]:
         """Cross-entropy of the true tokens at the masked places."""
         smoothing = setup.recipe.train.label_smoothing
-        return model.head.loss(masked_rows(model, batch), batch.labels, label_smoothing=smoothing), batch.weight
+        hidden = masked_rows(model, batch, compiled=setup.recipe.train.compile)
+        return model.head.loss(hidden, batch.labels, label_smoothing=smoothing), batch.weight
 
     def losses(self, setup: Setup, model: Any, batch: MaskedBatch) -> list[tuple[float, ...]]:  # noqa: ARG002
         """The summed loss of each window, its masked tokens, and how many of them are found."""
@@ -252,10 +253,13 @@ class MaskedLanguageModelling(Task):
         return validate(MaskedRecipe, tree, origin="the imported model")
 
 
-def masked_rows(model: Any, batch: MaskedBatch) -> Tensor:
-    """The last hidden states at the masked places (M, D)."""
-    hidden: Tensor = model.hidden(batch)  # (B, T, D)
-    return hidden.flatten(0, 1)[batch.places]
+def masked_rows(model: Any, batch: MaskedBatch, *, compiled: bool = False) -> Tensor:
+    """The last hidden states at the masked places (M, D). A compiled model computes those of all places."""
+    if compiled:
+        hidden: Tensor = model.hidden(batch)  # (B, T, D)
+        return hidden.flatten(0, 1).index_select(0, batch.places)
+    found: Tensor = model.hidden_at(batch, batch.places)
+    return found
 
 
 def label_log_probs(model: Any, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
