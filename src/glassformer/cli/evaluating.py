@@ -42,6 +42,9 @@ EVALUATE_EXAMPLES = """
   glassformer evaluate runs/lm held-out.txt
       [dim]a language model, on texts[/dim]
 
+  glassformer evaluate runs/code 'tests/**/*.py' --parses python --complete-lines 200
+      [dim]a language model of code: also samples that parse, and lines that it completes[/dim]
+
   glassformer evaluate runs/first --corpus phrasebook
       [dim]the test part of the built-in corpus: combinations that training has never seen[/dim]
 """
@@ -129,6 +132,18 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option(help="Also write the predictions to this new file, one per line.")
     ] = None,
+    parses: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Language models: the share of samples that parse; python is known."),
+    ] = None,
+    complete_lines: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=limits.PHRASES,
+            help="Language models: complete this many lines of the files from their first halves; exact matches count.",
+        ),
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON array.")] = False,
     device: Device = "cpu",
 ) -> None:
@@ -138,8 +153,11 @@ def evaluate(
     if not is_translator(run):
         own = {"--corpus": corpus, "--languages": languages, "--beam": beam, "--set": set_, "--glossary": glossary}
         refuse_options(run, own)
-        evaluate_other(run, files or [], columns=columns, output=output, as_json=json_, device=device)
+        code = (parses, complete_lines)
+        evaluate_other(run, files or [], columns=columns, output=output, code=code, as_json=json_, device=device)
         return
+    if parses is not None or complete_lines is not None:
+        raise SettingsError(f"--parses and --complete-lines are for language models; {run} translates. Leave them out.")
     translator = load_translator(run, device)
     data = translator.recipe.data
     if columns is not None:
@@ -219,14 +237,23 @@ def refuse_options(run: str, options: Mapping[str, object]) -> None:
 
 
 def evaluate_other(
-    run: str, files: list[str], *, columns: str | None, output: Path | None, as_json: bool, device: str
+    run: str,
+    files: list[str],
+    *,
+    columns: str | None,
+    output: Path | None,
+    code: tuple[str | None, int | None],
+    as_json: bool,
+    device: str,
 ) -> None:
-    """The metrics of the run's own task, on the examples of the files."""
+    """The metrics of the run's own task, on the examples of the files; measures of code if `code` asks for them."""
     from glassformer.cli.display import StageDisplay
+    from glassformer.tasks.code_measures import code_scores
     from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
 
     trained = open_trained(run, device=device)
     task, setup = trained.task, trained.setup
+    parses, completed = code
     if not files:
         raise DataError(f"Give held-out files to measure {run} on, in the format of its training data.")
     if output is not None and all(metric.from_losses for metric in task.metrics_for(setup.recipe)):
@@ -241,14 +268,18 @@ def evaluate_other(
             display.on_count(done, len(examples))
 
         found = evaluate_model(task, setup, trained.user, examples, progress=count)
+        scores = found.scores
+        if parses is not None or completed is not None:
+            display.on_stage("Writing code")
+            scores = [*scores, *code_scores(trained.user, examples, parses=parses, lines=completed, progress=count)]
     if output is not None:
         lines = (one if isinstance(one, str) else " ".join(map(str, one)) for one in found.predictions)
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if as_json:
         beside = [{"baseline": name, **values} for name, values in found.baselines.items()]
-        typer.echo(json.dumps([*(asdict(score) for score in found.scores), *beside]))
+        typer.echo(json.dumps([*(asdict(score) for score in scores), *beside]))
         return
-    show_scores(found.scores, found.metrics)
+    show_scores(scores, found.metrics)
     show_baselines(found.baselines, found.metrics)
 
 

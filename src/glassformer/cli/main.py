@@ -17,6 +17,7 @@ from glassformer.cli import (
     demo,
     embedding,
     evaluating,
+    experimenting,
     explaining,
     exporting,
     failing,
@@ -79,6 +80,7 @@ showing.add_to(app)
 exporting.add_to(app)
 comparing.add_to(app)
 learning.add_to(app)
+experimenting.add_to(app)
 tokens.add_to(app)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassformer.data.columns import Columns, Ragged
@@ -40,6 +40,7 @@ def as_text(ids: np.ndarray) -> str:
     return "".join(chr(96 + int(i)) for i in ids)
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(st.text("abc", min_size=1, max_size=40), min_size=1, max_size=6),
     size=st.integers(2, 9),

@@ -12,7 +12,12 @@ from glassformer.data.readers.opening import STDIN, shown
 from glassformer.data.sources.class_files import has_tabs
 from glassformer.errors import DataError
 
-TEXT_SUFFIXES = {".txt", ".text", ".md"}  # files that are read from a folder
+TEXTS = {".txt", ".text", ".md", ".rst"}
+CODE = {
+    *(".py", ".pyi", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".java", ".kt", ".scala", ".go", ".rs", ".swift"),
+    *(".js", ".mjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".lua", ".pl", ".r", ".jl", ".sh", ".sql", ".hs", ".ml"),
+}
+TEXT_SUFFIXES = TEXTS | CODE  # files that are read from a folder
 TABLES = {"tsv", "csv", "jsonl"}
 
 
@@ -62,8 +67,8 @@ def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
     if not texts:
         names = ", ".join(shown(path) for path in found[:3]) or "nothing"
         raise DataError(
-            f"{shown(folder)}: no text files ({', '.join(sorted(TEXT_SUFFIXES))}) in this folder; it contains {names}. "
-            "Give other files by name or pattern."
+            f"{shown(folder)}: no text files ({', '.join(sorted(TEXTS))}, source code) in this folder; it contains "
+            f"{names}. Give other files by name or pattern."
         )
     return texts, [path for path in found if path not in set(texts)]
 

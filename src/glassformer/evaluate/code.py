@@ -1,0 +1,66 @@
+"""Measures of source code: does a text parse, and how a line is split to be completed. Only text; no model."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import warnings
+from collections.abc import Callable, Sequence
+
+FEWEST = 12  # characters of a line, without its indentation, that is worth completing
+WORD_END = re.compile(r"(?<=\w)(?!\w)")  # places where a word ends
+
+
+def finished_part(text: str) -> str:
+    """The text up to its last line that begins at the margin: what follows may be cut off by the length limit."""
+    lines = text.splitlines(keepends=True)
+    starts = [i for i, line in enumerate(lines) if line[:1] not in ("", " ", "\t", "\n", "\r", ")", "]", "}")]
+    return "".join(lines[: starts[-1]]) if starts else ""
+
+
+def parses_as_python(text: str) -> bool:
+    """Whether the finished part of a text is Python, with at least one statement."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of odd escapes in strings
+        try:
+            return bool(ast.parse(finished_part(text)).body)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+
+
+PARSERS: dict[str, Callable[[str], bool]] = {"python": parses_as_python}
+
+
+def halves(line: str) -> tuple[str, str] | None:
+    """A line, without its end, as the part that is given and the part to write; None if it is too short.
+
+    It is split where a word ends, at the middle of what follows the indentation or after it: a vocabulary of pieces
+    then has no piece on both sides.
+    """
+    body = line.strip()
+    if len(body) < FEWEST:
+        return None
+    middle = line.index(body) + len(body) // 2
+    place = next((found.start() for found in WORD_END.finditer(line) if found.start() >= middle), len(line))
+    return (line[:place], line[place:]) if line[place:].strip() else None
+
+
+def lines_to_complete(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """What is given (the text before a line and its first half) and what is to be written, for every long line."""
+    found = []
+    for text in texts:
+        begins = 0
+        for line in text.splitlines(keepends=True):
+            if parts := halves(line.rstrip("\r\n")):
+                found.append((text[:begins] + parts[0], parts[1]))
+            begins += len(line)
+    return found
+
+
+def wilson(right: int, count: int) -> tuple[float, float]:
+    """The 95% interval of a share, by Wilson (1927); it holds for few examples and for shares near 0 and 1."""
+    z, share = 1.96, right / count
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -1,0 +1,1 @@
+"""Experiments: comparisons of the literature, repeated in small on your own data. `glassformer experiment NAME`."""
