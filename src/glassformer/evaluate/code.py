@@ -12,9 +12,15 @@ FEWEST = 12  # characters of a line, without its indentation, that is worth comp
 WORD_END = re.compile(r"(?<=\w)(?!\w)")  # places where a word ends
 
 
+def lines_in(text: str) -> list[str]:
+    """The lines with their ends. Only a line feed ends a line: a form feed in a source file does not."""
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
+
+
 def finished_part(text: str) -> str:
     """The text up to its last line that begins at the margin: what follows may be cut off by the length limit."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_in(text)
     starts = [i for i, line in enumerate(lines) if line[:1] not in ("", " ", "\t", "\n", "\r", ")", "]", "}")]
     return "".join(lines[: starts[-1]]) if starts else ""
 
@@ -51,7 +57,7 @@ def lines_to_complete(texts: Sequence[str]) -> list[tuple[str, str]]:
     found = []
     for text in texts:
         begins = 0
-        for line in text.splitlines(keepends=True):
+        for line in lines_in(text):
             if parts := halves(line.rstrip("\r\n")):
                 found.append((text[:begins] + parts[0], parts[1]))
             begins += len(line)
