@@ -28,7 +28,7 @@ class Repeated:
 
     @property
     def half_width(self) -> float | None:
-        """Of the 95% interval of the mean, by Student's t; None for a single value."""
+        """Half the width of the 95% interval of the mean, by Student's t; None for a single value."""
         count = len(self.values)
         if count < 2:
             return None
