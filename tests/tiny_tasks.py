@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from toy_corpus import write_toy
-from toy_texts import settings, write_labelled, write_running, write_scored, write_tagged
+from toy_texts import settings, write_labelled, write_questions, write_running, write_scored, write_tagged
 from toy_written import write_last_words, write_written
 
 Recipe = dict[str, Any]
@@ -70,6 +70,11 @@ def infill(folder: Path) -> Recipe:
     return changed(recipe, {"text": {"vocab_size": 140}})  # a hundred of them for removed spans
 
 
+def answer(folder: Path) -> Recipe:
+    data = {"files": str(write_questions(folder / "train.jsonl")), "max_tokens": 24, "max_question": 6, "overlap": 4}
+    return {"task": "answer", "data": data, **settings({"kind": "bert"}, TRAIN)}
+
+
 TINY: dict[str, Callable[[Path], Recipe]] = {
     "translate": translate,
     "generate": generate,
@@ -77,6 +82,7 @@ TINY: dict[str, Callable[[Path], Recipe]] = {
     "classify": classify,
     "similar": similar,
     "tag": tag,
+    "answer": answer,
     "rewrite": rewrite,
     "summarise": summarise,
     "infill": infill,

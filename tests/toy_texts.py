@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -77,6 +78,27 @@ def write_tagged(path: Path, *, count: int = 60, seed: int = 1, shuffled: bool =
             file.write("-DOCSTART- O\n\n" if number % 3 == 0 else "")
             file.writelines(f"{word} {next(rest)}\n" for word in words)
             file.write("\n")
+    return path
+
+
+def questions(count: int, seed: int, *, impossible: float = 0.2) -> list[dict[str, str]]:
+    """Questions that one word of the passage answers; some passages lack the answer. A year makes them differ."""
+    random = Random(seed)
+    found = []
+    for number in range(count):
+        name, place = random.choice(("anna", "ben", "carl", "dora")), random.choice(("paris", "rome", "bonn", "oslo"))
+        passage = random.choice(("since {year} {name} lives in {place} .", "{place} is home to {name} since {year} ."))
+        passage = passage.format(year=1900 + number, name=name, place=place)
+        question, answer = random.choice((("who lives there ?", name), ("where is the home ?", place)))
+        if random.random() < impossible:
+            question, answer = "why is it so ?", ""
+        found.append({"id": f"q{number}", "question": question, "passage": passage, "answer": answer})
+    return found
+
+
+def write_questions(path: Path, *, count: int = 120, seed: int = 1, impossible: float = 0.2) -> Path:
+    rows = questions(count, seed, impossible=impossible)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 

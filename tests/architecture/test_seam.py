@@ -18,7 +18,7 @@ NO_METRIC = ("training", "store", "cli", "explain")
 NO_TASK = ("training", "store", "evaluate")
 METRICS = sorted({name for task in TASKS for one in task_named(task).metrics for name in (one.key, one.label)})
 VERBS_OF_OTHERS = {"generate", "exact", "fill"}  # words with another use: a search generates, a size fills in others
-OTHER_MEANING = {"explain/lessons/norm.py": {"f1"}}  # there it is the name of a feature
+OTHER_MEANING = {"explain/lessons/norm.py": {"f1", "F1"}}  # there it is the name of a feature
 
 MOST_LINES, MOST_IN_FUNCTION = 350, 50
 LONG_FILES = {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.examining import DoctorTask, examine_other, refuse_for_pairs_only
 from glassformer.cli.multi_value import several_values
 from glassformer.cli.outputs import check_new_file
-from glassformer.errors import DataError, SettingsError
+from glassformer.errors import SettingsError
 
 if TYPE_CHECKING:
     from glassformer.data.checks.findings import Findings
@@ -46,6 +46,9 @@ DOCTOR_EXAMPLES = """
 
   glassformer doctor --task summarise train.jsonl --valid dev.jsonl
       [dim]inputs and outputs of a text-to-text model: their lengths, copies, what is also held out[/dim]
+
+  glassformer doctor --task answer train-v2.0.json --test dev-v2.0.json
+      [dim]questions and answers: answers that are not in their passage, wrong offsets, passages in both parts[/dim]
 """
 CLEAN_EXAMPLES = """
 [bold]Examples[/bold]
@@ -76,8 +79,8 @@ DoctorFiles = Annotated[
     list[str],
     typer.Argument(
         help="Pairs: two aligned text files, or TSV, CSV, JSONL, .po, TMX; '-' is a TSV on stdin. Labelled texts: TSV, "
-        "CSV, JSONL, or one text file per class. Texts: text files, folders, tables. Patterns and compressed "
-        "files are allowed.",
+        "CSV, JSONL, or one text file per class. Texts: text files, folders, tables. Questions: SQuAD files, "
+        "JSONL, TSV, CSV. Patterns and compressed files are allowed.",
         metavar="FILES...",
     ),
 ]
@@ -91,28 +94,18 @@ DoctorColumns = Annotated[
     typer.Option(
         metavar="A,B",
         help="Tables: the columns, by name or number (from 1): source,target; text,label or a,b,label with --task "
-        "classify; text with --task generate or fill.",
+        "classify; text with --task generate or fill; question,passage,answer with --task answer.",
     ),
 ]
 Languages = Annotated[str | None, typer.Option(metavar="EN,DE", help="The two languages, as the files name them.")]
+TaskOption = Annotated[
+    DoctorTask,
+    typer.Option(help="What the data is for: sentence pairs, labelled texts, texts, labels of words, or questions."),
+]
+Tokens = Annotated[
+    Path | None, typer.Option(metavar="MODEL", help="Questions: also check the answers against its tokens.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")]
-
-
-class DoctorTask(Enum):
-    """The tasks whose data can be examined."""
-
-    TRANSLATE = "translate"
-    CLASSIFY = "classify"
-    SIMILAR = "similar"
-    GENERATE = "generate"
-    FILL = "fill"
-    TAG = "tag"
-    REWRITE = "rewrite"
-    SUMMARISE = "summarise"
-    INFILL = "infill"
-
-
-WRITTEN_TASKS = (DoctorTask.REWRITE, DoctorTask.SUMMARISE)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -123,14 +116,12 @@ def add_to(app: typer.Typer) -> None:
 
 def doctor(
     files: DoctorFiles,
-    task: Annotated[
-        DoctorTask,
-        typer.Option(help="What the data is for: sentence pairs, labelled texts, texts, or labels of words."),
-    ] = DoctorTask.TRANSLATE,
+    task: TaskOption = DoctorTask.TRANSLATE,
     valid: Valid = None,
     test: Test = None,
     columns: DoctorColumns = None,
     languages: Languages = None,
+    tokens: Tokens = None,
     report: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Also write a page for a browser: a new .html file.")
     ] = None,
@@ -139,7 +130,7 @@ def doctor(
     """Examine data before training on it. Changes nothing."""
     if task is not DoctorTask.TRANSLATE:
         refuse_for_pairs_only(task, languages=languages, report=report)
-        examine_other(task, files, {"valid": valid or [], "test": test or []}, columns, as_json=json_)
+        examine_other(task, files, {"valid": valid or [], "test": test or []}, columns, tokens, as_json=json_)
         return
     from glassformer.cli.display import reading
     from glassformer.data.checks.doctor import examine
@@ -167,61 +158,6 @@ def doctor(
     show_examination(findings, [*files, *options], suggested_output(inputs))
     if report is not None:
         typer.echo(f"\nWritten: {report}")
-
-
-def refuse_for_pairs_only(task: DoctorTask, *, languages: str | None, report: Path | None) -> None:
-    for option, value in (("--languages", languages), ("--report", report)):
-        if value is not None:
-            raise SettingsError(
-                f"{option} {value}: only for sentence pairs, not with --task {task.value}. Leave it out."
-            )
-
-
-def examine_other(
-    task: DoctorTask, files: Sequence[str], held: Mapping[str, Sequence[str]], columns: str | None, *, as_json: bool
-) -> None:
-    """Examines labelled texts, texts for a language model, or tagged sentences."""
-    from glassformer.cli import findings_view
-
-    if task in WRITTEN_TASKS:
-        from glassformer.cli.written_view import examine_pairs_to_write
-
-        examine_pairs_to_write(files, held, columns, as_json=as_json)
-        return
-    from glassformer.cli.display import reading
-    from glassformer.config import validate
-    from glassformer.data.settings import LabelledDataSettings, TagDataSettings, TextDataSettings
-    from glassformer.data.sources.labelled import examine_labelled
-    from glassformer.data.sources.scored import examine_scored
-    from glassformer.data.sources.tagged import examine_tagged
-    from glassformer.data.sources.texts import examine_texts
-
-    settings, examine, show = {
-        DoctorTask.CLASSIFY: (LabelledDataSettings, examine_labelled, findings_view.show_label_findings),
-        DoctorTask.SIMILAR: (LabelledDataSettings, examine_scored, findings_view.show_score_findings),
-        DoctorTask.GENERATE: (TextDataSettings, examine_texts, findings_view.show_text_findings),
-        DoctorTask.FILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
-        DoctorTask.TAG: (TagDataSettings, examine_tagged, findings_view.show_tag_findings),
-    }[task]
-    chosen = validate(settings, {"columns": columns}, origin="doctor").columns
-    with reading("examining") as progress:
-        found: Any = examine(files, columns=chosen, held=held, listener=Quiet(progress))
-    if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "task": task.value}, ensure_ascii=False))
-    else:
-        show(found, findings_view.findings_console())  # type: ignore[operator]
-    if not found.words:
-        raise DataError(found.refused)  # also for scripts: nothing can be used
-
-
-class Quiet:
-    """Shows the progress of reading; what is found is shown at the end."""
-
-    def __init__(self, progress: Callable[[int, int], None]) -> None:
-        self.on_count = progress
-
-    def on_stage(self, text: str) -> None:
-        pass
 
 
 def write_page(findings: Findings, inputs: Sequence[Input], path: Path) -> None:

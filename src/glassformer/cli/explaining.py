@@ -105,9 +105,16 @@ def explained(model: LoadedModel, text: str, *, beam: int | None, top: int) -> E
     if isinstance(model, Translator):
         return model.explain(text, beam=beam, top=top)
     shown: Text = text
-    if each := model.bundle.extras.get("texts"):
+    if each := texts_each(model, text):
         shown = text_or_pair(text, each, place="TEXT")
     return explaining.explain(model.bundle, shown, top=top, options=replace(explaining.ANSWER, beam=beam or 1))
+
+
+def texts_each(model: LoadedModel, text: str) -> int | None:
+    """How many texts the model reads together; None if its folder does not say."""
+    each: int | None = model.bundle.extras.get("texts")
+    answers = getattr(getattr(model.model, "config", None), "head", None) == "span"
+    return 2 if each is None and answers and "\t" in text else each
 
 
 def show_tree(model: LoadedModel, text: str, *, beam: int | None, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from glassformer.data.checks.answer_findings import AnswerFindings
 from glassformer.data.checks.blocks import SIDES
 from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.findings import Findings
@@ -60,6 +61,23 @@ def show_sorted(findings: Tally, console: Console, headings: dict[str, str]) -> 
         for finding in chosen:
             for line in finding_lines(finding, findings.units):
                 console.print(line)
+
+
+def show_answer_findings(findings: AnswerFindings, console: Console) -> None:
+    """Counts and findings of questions."""
+    articles = f" of {counted(len(findings.titles), 'article')}" if findings.titles else ""
+    console.print(
+        f"[bold]{counted(findings.used, 'question')}[/bold] on {counted(findings.passages, 'passage')}{articles}"
+        f"{unusable(findings)}"
+    )
+    if findings.used:
+        mean = findings.characters / max(1, findings.passages)
+        console.print(f"  passages: {mean:,.0f} characters on average, {findings.longest:,} in the longest")
+        rate = share(findings.impossible, findings.used)
+        console.print(f"  {findings.impossible:,} ({rate}) without an answer in their passage")
+    for part in findings.held:
+        console.print(held_line(part, what="questions", which="have a passage that is"))
+    show_rest(findings, console)
 
 
 def show_text_findings(findings: TextFindings, console: Console) -> None:
@@ -124,7 +142,9 @@ def show_score_findings(findings: ScoreFindings, console: Console) -> None:
     show_rest(findings, console)
 
 
-def show_rest(findings: LabelFindings | TextFindings | TagFindings | WrittenFindings, console: Console) -> None:
+def show_rest(
+    findings: LabelFindings | TextFindings | TagFindings | WrittenFindings | AnswerFindings, console: Console
+) -> None:
     if findings.refused and findings.words and not findings.stops:  # without words it is the error message at the end
         console.print(f"\n{HEADINGS[STOP]}")
         console.print(f"  {findings.refused}", markup=False)
@@ -141,8 +161,8 @@ def unusable(findings: Tally) -> str:
     return f"; {dropped:,} of {findings.units:,} units are left out" if dropped else ""
 
 
-def held_line(part: HeldTexts) -> str:
-    return f"  {part.name}: {part.examples:,} texts, of which {part.in_train:,} are also in the training data"
+def held_line(part: HeldTexts, *, what: str = "texts", which: str = "are") -> str:
+    return f"  {part.name}: {part.examples:,} {what}, of which {part.in_train:,} {which} also in the training data"
 
 
 def label_table(labels: dict[str, int], names: tuple[str, str] = ("label", "examples")) -> Table:

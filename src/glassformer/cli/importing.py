@@ -38,7 +38,11 @@ NEXT = {  # kind: the command to try first
 }
 
 
-HEADS = {"sentence": 'glassformer classify {out} "..."', "words": 'glassformer fill {out} "... [MASK] ..."'}
+HEADS = {
+    "sentence": 'glassformer classify {out} "..."',
+    "words": 'glassformer fill {out} "... [MASK] ..."',
+    "span": 'glassformer answer {out} --passage passage.txt "...?"',
+}
 
 
 def advice(found: Bundle, path: str) -> str:

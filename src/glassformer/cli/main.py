@@ -11,6 +11,7 @@ import typer
 
 from glassformer import __version__
 from glassformer.cli import (
+    answering,
     checking,
     comparing,
     corpora,
@@ -73,6 +74,7 @@ evaluating.add_to(app)
 explaining.add_to(app)
 images.add_to(app)
 tagging.add_to(app)
+answering.add_to(app)
 embedding.add_to(app)
 scoring.add_to(app)
 importing.add_to(app)

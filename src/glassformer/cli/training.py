@@ -79,7 +79,9 @@ RECIPE_EXAMPLES = """
 
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
-TASK_HELP = "The task: translate (default), generate, fill, classify, similar, tag, rewrite, summarise or infill."
+TASK_HELP = (
+    "The task: translate (default), generate, fill, classify, similar, tag, answer, rewrite, summarise or infill."
+)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -21,8 +21,8 @@ def examine_pairs_to_write(
     files: Sequence[str], held: Mapping[str, Sequence[str]], columns: str | None, *, as_json: bool
 ) -> None:
     """Examines the files of `rewrite` and `summarise`."""
-    from glassformer.cli.checking import Quiet
     from glassformer.cli.display import reading
+    from glassformer.cli.examining import Quiet
     from glassformer.cli.findings_view import findings_console
     from glassformer.config import validate
     from glassformer.data.sources.written import examine_written

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from glassformer import limits
 from glassformer.config import Settings
 
+MARKS = 4  # the most special tokens around a question and a passage
 SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -267,3 +268,57 @@ class TagDataSettings(FileSettings):
         description="Share of the training words that are hidden, others in each epoch, so that the model learns from "
         "the words around them. 0: none.",
     )
+
+
+class AnswerDataSettings(FileSettings):
+    """Questions, each with a passage that answers it or does not."""
+
+    widths: ClassVar = (3, 4)
+    example: ClassVar = "question,passage,answer or question,passage,answer,start"
+
+    files: tuple[str, ...] = Field(
+        (),
+        description="Questions with their passages and answers: SQuAD files (.json), .jsonl, .tsv or .csv (.gz, .xz, "
+        ".bz2, .zst too). An empty answer: the passage has none.",
+    )
+    columns: tuple[str, ...] | None = Field(
+        None,
+        description="The columns or keys of question, passage, answer and, optionally, the offset of the answer in the "
+        "passage (question,passage,answer,start), by name or number.",
+    )
+    valid: tuple[str, ...] = Field(
+        (),
+        description="Validation questions: files like the training files, or a share to hold out, such as 10%, in "
+        "whole articles. Default: 10%, at most 1,000.",
+    )
+    max_tokens: int = Field(
+        384,
+        ge=16,
+        le=limits.TOKENS,
+        description="Maximum tokens of question and passage together. Longer passages are read in several windows.",
+    )
+    overlap: int = Field(
+        128,
+        ge=0,
+        le=limits.TOKENS,
+        description="Tokens that neighbouring windows of a long passage share.",
+    )
+    max_question: int = Field(
+        64, ge=1, le=limits.TOKENS, description="Maximum tokens of a question. Longer ones are cut, and counted."
+    )
+    max_answer: int = Field(30, ge=1, le=limits.TOKENS, description="Maximum tokens of a predicted answer.")
+
+    @property
+    def texts_each(self) -> int:
+        """A question and its passage are read together."""
+        return 2
+
+    @model_validator(mode="after")
+    def _windows_advance(self) -> AnswerDataSettings:
+        """A window needs some tokens of the passage that the one before does not have."""
+        if self.max_question + self.overlap + MARKS >= self.max_tokens:
+            raise ValueError(
+                f"max_tokens = {self.max_tokens} leaves no space for a passage: it must be more than max_question "
+                f"({self.max_question}) + overlap ({self.overlap}) + {MARKS}. Raise it, or lower the others"
+            )
+        return self

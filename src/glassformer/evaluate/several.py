@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassformer.evaluate.answers import EXACT, F1
 from glassformer.evaluate.metric import Counts, Metric, Scale, mean_of
 from glassformer.evaluate.rouge import rouge_metrics
-from glassformer.evaluate.short_answers import EXACT_ANSWER, WORD_F1
 from glassformer.evaluate.translation import translation_metrics
 
 Example = Any
@@ -29,8 +29,8 @@ def metrics_of(measure: str) -> tuple[Metric, ...]:
     found: dict[str, Callable[[], tuple[Metric, ...]]] = {
         "bleu": lambda: tuple(replace(one, own_interval=None) for one in translation_metrics()[:2]),
         "rouge": lambda: rouge_metrics()[:3],
-        "exact": lambda: (EXACT_ANSWER, WORD_F1),
-        "f1": lambda: (WORD_F1, EXACT_ANSWER),
+        "exact": lambda: (EXACT, F1),
+        "f1": lambda: (F1, EXACT),
     }
     return found[measure]()
 
@@ -113,7 +113,7 @@ def several_metrics(names: Sequence[str], measures: Sequence[str]) -> tuple[Metr
 def usual_measure(name: str, mean_words: float) -> str:
     """The main metric of a task, by its name, or by how long its outputs are."""
     first = name.casefold()
-    for start, measure in (("translat", "bleu"), ("summar", "rouge"), ("question", "f1"), ("answer", "f1")):
+    for start, measure in (("translat", "bleu"), ("summar", "rouge"), ("question", "f1"), ("answ", "f1")):
         if first.startswith(start):
             return measure
     return "exact" if mean_words <= SHORT else "rouge"

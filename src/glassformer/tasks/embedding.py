@@ -1,8 +1,7 @@
 """Texts to vectors: sentence vectors, nearest lines, and masked words.
 
-Any model with hidden states works. The folder of an encoder says how its tokens become one vector (mean, first token,
-...); a decoder gives the mean of its tokens, or the last token, which alone has seen all others.
-Shapes: B texts, T tokens, R tokens of all texts, D width.
+The folder of an encoder says how its tokens become one vector (mean, first token, ...); a decoder gives the mean of its
+tokens, or the last one, which alone has seen all others. Shapes: B texts, T tokens, R tokens of all texts, D width.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from glassformer.errors import DataError, ModelError, SettingsError
 from glassformer.models.transformer import Transformer
 from glassformer.nn.pooling import POOLINGS, real_rows
 from glassformer.store.bundle import Bundle, frame_for
+from glassformer.tasks.answering import AnswersQuestions
 from glassformer.tasks.classifying import Text, classes_of, inputs_of, is_pair
 from glassformer.tasks.filling import filled, with_gaps
 from glassformer.tasks.guesses import Filled, Guess, Match
@@ -64,7 +64,7 @@ class GivesRows(Protocol):
     def rows(self, batch: TextBatch) -> Tensor: ...
 
 
-class TextEncoder(TagsWords, LoadedModel):
+class TextEncoder(TagsWords, AnswersQuestions, LoadedModel):
     """Turns texts into vectors with a model."""
 
     def __init__(self, bundle: Bundle) -> None:

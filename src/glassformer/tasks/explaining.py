@@ -25,6 +25,7 @@ from glassformer.models.transformer import Transformer
 from glassformer.models.vit import Vit
 from glassformer.nn.patches import grid_of
 from glassformer.store.bundle import Bundle
+from glassformer.tasks.answering import best_window
 from glassformer.tasks.classifying import Text, framed_texts, inputs_of, parts_of, with_segments
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
@@ -144,6 +145,8 @@ def explain_written(
 def explain_pair(bundle: Bundle, texts: Text, *, top: int) -> Explanation:
     """A classifier of pairs: the class of two texts that are read together."""
     reader = TextEncoder(bundle)
+    if reader.model.config.head == "span":
+        return explain_question(reader, *parts_of(texts), top=top)
     reader.probabilities()  # an error for a model without classes
     if not all(part.strip() for part in parts_of(texts)):
         raise DataError("Nothing to explain: a text is blank.")
@@ -156,6 +159,22 @@ def explain_pair(bundle: Bundle, texts: Text, *, top: int) -> Explanation:
         kind=bundle.kind,
         text=" / ".join(parts_of(texts)),
         tokens={"": tokens_of("text", row, name)},
+        predict=predict,
+        predicted=predicted,
+    )
+
+
+def explain_question(reader: TextEncoder, question: str, passage: str = "", *, top: int) -> Explanation:
+    """A model that answers questions: the window of the passage with the best answer."""
+    window = best_window(reader, question, passage)
+    name = names_of(reader.tokenizer)
+    predicted, predict = head_predictions(reader.bundle, "span", window.ids, [], name, top)
+    return record(
+        reader.model,
+        with_segments(reader.batch([window.ids]), [window.first]),
+        kind=reader.kind,
+        text=f"{question} / {passage}",
+        tokens={"": tokens_of("text", window.ids, name)},
         predict=predict,
         predicted=predicted,
     )

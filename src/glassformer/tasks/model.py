@@ -34,6 +34,7 @@ METHODS = {  # method: the kinds of models that have it
     "context": "BERT, RoBERTa and RoFormer models, translators",
     "classify": "ViT models, and BERT, RoBERTa and RoFormer models with a head for classes",
     "tag": "BERT, RoBERTa and RoFormer models with a head for labels of words",
+    "answer": "BERT, RoBERTa and RoFormer models with a head for answers",
     "caption": "captioners",
     "captions": "captioners",
 }

@@ -14,6 +14,7 @@ TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
     "classify": ("glassformer.tasks.sentence_classes", "SentenceClasses"),
     "similar": ("glassformer.tasks.sentence_scores", "SentenceScores"),
     "tag": ("glassformer.tasks.token_labels", "TokenLabels"),
+    "answer": ("glassformer.tasks.answer_spans", "AnswerSpans"),
     "rewrite": ("glassformer.tasks.text_to_text", "TextToText"),
     "summarise": ("glassformer.tasks.summaries", "Summaries"),
     "infill": ("glassformer.tasks.span_corruption", "SpanCorruption"),

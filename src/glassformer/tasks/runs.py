@@ -10,6 +10,7 @@ from glassformer.models.registry import SkipInit
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import NoLargerThan, load_weights
 from glassformer.tasks.folders import describe_missing
+from glassformer.training.finish import SETTLED
 from glassformer.training.machine import choose_device
 from glassformer.training.reading import read_recipe, read_tokenizers
 from glassformer.training.task import Setup, Task
@@ -26,5 +27,6 @@ def load_run(task: Task, folder: Path, *, device: str = "cpu") -> Any:
         model = task.build(setup)
     load_weights(model, weights, origin=str(folder))
     user = task.user(setup, model.to(choose_device(device)).eval(), origin=origin)
+    user.bundle.extras.update(run.about().get(SETTLED, {}))
     user.folder = str(folder)
     return user

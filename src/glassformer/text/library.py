@@ -41,6 +41,19 @@ def guarded(what: str) -> Iterator[None]:
         raise TokenizerError(f"{what}{hint}: {reason[:300]}") from error
 
 
+def check_text(*texts: str) -> None:
+    """Refuses what the library cannot encode."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise TokenizerError(f"got a {type(text).__name__} to encode; expected a text (str)")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise TokenizerError(
+                "the text holds half of a surrogate pair, which is not a character; read it as UTF-8 or remove it"
+            ) from error
+
+
 def check_character_table(table: bytes, *, origin: str) -> None:
     """Refuses a bad character table of SentencePiece, which is: the size of a tree in bytes, the tree, texts.
 

@@ -19,6 +19,7 @@ from glassformer.text.chunks import ChunkEncoder, can_be_chunked
 from glassformer.text.foreign import ids_in, parse_json, read_text_file, refuse_far_ids
 from glassformer.text.library import (
     check_character_tables,
+    check_text,
     guarded,
     kind_of_library,
     state_of,
@@ -85,14 +86,22 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, in the library's own threads."""
-        for text in texts:
-            _check_text(text)
+        check_text(*texts)
         with guarded("the texts cannot be encoded by this tokenizer"):
             found = [one.ids for one in self._inner.encode_batch_fast(list(texts), add_special_tokens=False)]
         return [
             ids if self._special_ids.isdisjoint(ids) else self.encode(text)
             for text, ids in zip(texts, found, strict=True)
         ]
+
+    def encode_with_spans(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """The ids of each text, and the span of each piece in the text itself, whatever the normalizer changes."""
+        check_text(*texts)
+        with guarded("the texts cannot be encoded by this tokenizer"):
+            found = self._inner.encode_batch(list(texts), add_special_tokens=False)
+        is_text = self._special_ids.isdisjoint
+        plain = (one if is_text(one.ids) else self._encoding(text) for text, one in zip(texts, found, strict=True))
+        return [(one.ids, one.offsets) for one in plain]
 
     def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of many texts one after another, and how many each text has: the fastest way to many ids."""
@@ -104,7 +113,7 @@ class Tokenizer:
 
     def normalize(self, text: str) -> str:
         """The text as the tokenizer sees it, and as `decode` returns it if all its pieces are known."""
-        _check_text(text)
+        check_text(text)
         if self._inner.normalizer is None:
             return text
         with guarded("the text cannot be normalized by this tokenizer"):
@@ -238,7 +247,7 @@ class Tokenizer:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
-        _check_text(text)
+        check_text(text)
         with guarded("the text cannot be encoded by this tokenizer"):
             encoding = self._inner.encode(text, add_special_tokens=False)
             if self._special_ids.isdisjoint(encoding.ids):
@@ -334,15 +343,6 @@ class Tokenizer:
 
 def _rebuilt(content: str, merges: tuple[Merge, ...]) -> Tokenizer:
     return Tokenizer(tokenizers.Tokenizer.from_str(content), merges=merges)
-
-
-def _check_text(text: str) -> None:
-    if not isinstance(text, str):
-        _fail(f"got a {type(text).__name__} to encode; expected a text (str)")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        _fail("the text holds half of a surrogate pair, which is not a character; read it as UTF-8 or remove it", error)
 
 
 def _fail(message: str, cause: BaseException | None = None) -> NoReturn:

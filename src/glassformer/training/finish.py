@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -16,13 +17,20 @@ from glassformer.training.job import Progress
 from glassformer.training.optimiser import adapter_in
 from glassformer.training.watching import TrainingWatcher
 
+SETTLED = "settled"  # in the manifest: what the task has chosen with the final weights
+Settle = Callable[[], Mapping[str, Any]]
 FirstWeights = Callable[[], Mapping[str, Tensor]]  # those that a fine-tuning started from
 
 
 def finish(
-    run: RunFolder, model: nn.Module, progress: Progress, watcher: TrainingWatcher, first: FirstWeights | None = None
+    run: RunFolder,
+    model: nn.Module,
+    progress: Progress,
+    watcher: TrainingWatcher,
+    first: FirstWeights | None = None,
+    settle: Settle = dict,
 ) -> None:
-    """Writes the best weights as the run's final ones, and loads them into the model."""
+    """Writes the best weights as the run's final ones, and loads them into the model; `settle` then uses it."""
     best = chosen_checkpoint(run, progress, watcher, first)
     trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     adapter = adapter_in(best.optimiser) if adapted(model) else {}
@@ -33,7 +41,10 @@ def finish(
     work = {"tokens": progress.tokens, "flops": progress.flops, **sizes}
     clocks = {"seconds": progress.seconds, "elapsed_seconds": progress.seconds + progress.validating}
     clocks = {name: round(seconds, 1) for name, seconds in clocks.items()}
-    run.finish(best.weights, about={"training": {**ended, **work, **clocks}}, adapter=adapter)
+    model.eval()
+    settled = dict(settle())
+    about = {"training": {**ended, **work, **clocks}, **({SETTLED: settled} if settled else {})}
+    run.finish(best.weights, about=about, adapter=adapter)
 
 
 def chosen_checkpoint(

@@ -87,7 +87,7 @@ class Ranks:
 
     def any(self, flag: bool) -> bool:
         """Whether the flag is set on any rank; all ranks get the same answer."""
-        return flag if self.world == 1 else any(answer for (answer,) in self.table([float(flag)]))
+        return flag if self.world == 1 else any(one for (one,) in self.table([float(flag)]))
 
     def from_writer(self, value: Any = None) -> Any:
         """The writer's value, sent as JSON; the other ranks wait for it without a time limit."""

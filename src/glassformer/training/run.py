@@ -213,7 +213,8 @@ def train_prepared(work: Work, recipe: Any, run: RunFolder) -> Progress:
     live.on_end(progress)
     if progress.stopped:
         first = partial(first_of, work, prepared.recipe) if prepared.baseline else None
-        finish(run, job.model, progress, watcher, first)
+        settle = partial(work.task.settled, rehearsal.user, rehearsal.held.sample)
+        finish(run, job.model, progress, watcher, first, settle)
         watcher.on_stage("Measuring and writing the report")
         work.hooks.close(run, prepared, rehearsal, watcher)
         run.checkpoints.drop()

@@ -221,11 +221,12 @@ class Task:
     # Using it
 
     def user(self, setup: Setup, model: nn.Module, *, origin: str = "") -> Any:
-        """What `gf.load` returns, a `tasks.model.LoadedModel`: the model with its methods.
-
-        `origin` says which weights these are; keep it in the attribute of that name.
-        """
+        """What `gf.load` returns: a `tasks.model.LoadedModel` whose attribute `origin` says which weights these are."""
         raise NotImplementedError
+
+    def settled(self, user: Any, examples: Sequence[Example]) -> dict[str, Any]:  # noqa: ARG002
+        """What is chosen with the final weights on validation examples; added to `Bundle.extras` of a loaded run."""
+        return {}
 
     def groups(self, user: Any, examples: Sequence[Example]) -> list[list[int]]:  # noqa: ARG002
         """Which examples are predicted together; several ranks share the groups."""

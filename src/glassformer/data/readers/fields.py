@@ -50,12 +50,12 @@ def first_rows(path: Path, kind: str) -> list[list[str]]:
         line = next((line for line in lines_of(blocks_of(path), path) if line[0].strip()), None)
         value = None if line is None else value_of(line, Place(shown(path), 1, 0))[0]
         return [list(value)] if isinstance(value, dict) else []
-    found = islice((row for row in _rows(path, kind, None) if row.problem is None and any(row.cells)), FIRST)
+    found = islice((row for row in table_rows(path, kind) if row.problem is None and any(row.cells)), FIRST)
     return [row.cells for row in found]
 
 
 def _read_table(path: Path, kind: str, roles: Roles, on_read: OnRead) -> Iterator[Fields]:
-    name, rows = shown(path), _rows(path, kind, on_read)
+    name, rows = shown(path), table_rows(path, kind, on_read)
     peek = list(islice(rows, PEEK))
     filled = [row for row in peek if row.problem is None and any(cell.strip() for cell in row.cells)]
     if not filled:
@@ -73,7 +73,8 @@ def _read_table(path: Path, kind: str, roles: Roles, on_read: OnRead) -> Iterato
         yield _header(row, chosen) if row is header else _fields(row, chosen, width)
 
 
-def _rows(path: Path, kind: str, on_read: OnRead) -> Iterator[Row]:
+def table_rows(path: Path, kind: str, on_read: OnRead = None) -> Iterator[Row]:
+    """The rows of a TSV or CSV file."""
     name, lines = shown(path), lines_of(blocks_of(path, on_read=on_read), path)
     if kind == "tsv":
         numbered = enumerate(lines, 1)
