@@ -148,6 +148,16 @@ def test_the_words_are_filled_in_by_command_and_python(runs: dict[str, Path], co
     (words,) = json.loads(found.out)["gaps"]
     assert words[0]["text"] == "was"
     assert words[0]["probability"] > 0.5
+    lines = ["the film [MASK] good in may", "the [MASK] was bad [MASK] june in may", "[MASK] song"]
+    piped = command("fill", runs["bert"], "--top", 2, "--json", stdin="".join(f"{line}\n" for line in lines).encode())
+    assert [json.loads(line)["given"] for line in piped.lines] == lines
+    assert [len(json.loads(line)["gaps"]) for line in piped.lines] == [1, 2, 1]
+    alone = [command("fill", runs["bert"], line, "--top", 2, "--json").out for line in lines]
+    for one, other in zip(piped.lines, alone, strict=True):
+        for words, same in zip(json.loads(one)["gaps"], json.loads(other)["gaps"], strict=True):
+            assert [word["id"] for word in words] == [word["id"] for word in same]
+            both = [[word["probability"] for word in own] for own in (words, same)]
+            assert both[0] == pytest.approx(both[1], rel=1e-4)
     model = gf.load(runs["bert"])
     assert isinstance(model, gf.TextEncoder)
     assert model.fill("the film [MASK] good in may", top=1).text == "the film was good in may"

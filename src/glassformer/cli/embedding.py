@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain, combinations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from glassformer.tasks.context import Context
     from glassformer.tasks.embedding import TextEncoder, Vectors
-    from glassformer.tasks.guesses import Match
+    from glassformer.tasks.guesses import Filled, Match
 
 EMBED_EXAMPLES = """
 [bold]Examples[/bold]
@@ -50,6 +51,9 @@ FILL_EXAMPLES = """
       [dim]each gap is filled while the others are still masked: the best words may not fit together[/dim]
 
   glassformer fill models/bert "He deposited money at the [MASK]." --json | jq .gaps
+
+  glassformer fill runs/words --json < gaps.txt
+      [dim]one text per line; `glassformer train --task fill` trains such a model[/dim]
 """
 CONTEXT_EXAMPLES = """
 [bold]Examples[/bold]
@@ -224,24 +228,38 @@ def match_fields(match: Match) -> dict[str, Any]:
 
 def fill(
     model: Model,
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Texts with [MASK] for each missing word.")],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT]...", help="Texts with [MASK] for each missing word. Default, or -: the lines of stdin."
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="Number of words to show for each gap.")] = 5,
     json_: Json = False,
     device: Device = "cpu",
 ) -> None:
     """Fill in masked words and show their probabilities (BERT, RoBERTa, RoFormer)."""
+    from glassformer.cli.translating import stdin_blocks
+    from glassformer.tasks.filling import check_words
+
     encoder = encoder_of(model, device)
-    for text in texts:
-        found = encoder.fill(text, top=top)
-        if json_:
-            typer.echo(json.dumps({"given": text, **asdict(found)}, ensure_ascii=False))
-            continue
-        typer.echo(found.text)
-        for number, words in enumerate(found.gaps, 1):
-            if len(found.gaps) > 1:
-                typer.echo(f"  gap {number}")
-            for word in words:
-                typer.echo(f"  {word.probability:8.4f}  {word.text}")
+    check_words(encoder)  # before anything is read
+    for block in stdin_blocks() if texts in (None, [], ["-"]) else [texts]:
+        for text, found in zip(block, encoder.fill(block, top=top), strict=True):
+            show_filled(text, found, as_json=json_)
+        sys.stdout.flush()
+
+
+def show_filled(text: str, found: Filled, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"given": text, **asdict(found)}, ensure_ascii=False))
+        return
+    typer.echo(found.text)
+    for number, words in enumerate(found.gaps, 1):
+        if len(found.gaps) > 1:
+            typer.echo(f"  gap {number}")
+        for word in words:
+            typer.echo(f"  {word.probability:8.4f}  {word.text}")
 
 
 # context

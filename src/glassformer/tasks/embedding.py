@@ -292,7 +292,7 @@ class TextEncoder(TagsWords, AnswersQuestions, LoadedModel):
     def fill(self, texts: str | Sequence[str], *, top: int = 5) -> Filled | list[Filled]:
         """The most likely words for every [MASK] in a text, each found while the other gaps are still masked."""
         check_arguments(GenerationSettings, {"top": top})
-        return one_or_many(texts, lambda all_: [filled(self, text, top=top) for text in all_])
+        return one_or_many(texts, lambda all_: filled(self, all_, top=top))
 
     def with_gaps(self, text: str) -> tuple[list[int], list[int]]:
         """The ids of a text with masks in it, framed, and the places of the masks."""

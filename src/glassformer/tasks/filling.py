@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,16 +14,33 @@ if TYPE_CHECKING:
     from glassformer.tasks.embedding import TextEncoder
 
 
-def filled(encoder: TextEncoder, text: str, *, top: int) -> Filled:
-    """The `top` most likely words for every gap, each found while the others are masked."""
-    ids, gaps = with_gaps(encoder, text)
-    with torch.inference_mode():
-        hidden = encoder.model.hidden(encoder.batch([ids]))[0, gaps]  # (gaps, D)
-        best = encoder.model.head(hidden).softmax(-1).topk(min(top, encoder.model.config.vocabulary))
-    found = [
+def filled(encoder: TextEncoder, texts: Sequence[str], *, top: int) -> list[Filled]:
+    """The `top` most likely words for every gap of each text, each found while the other gaps are masked."""
+    from glassformer.tasks.embedding import BATCH_TOKENS, by_length  # it imports this file
+
+    each = [with_gaps(encoder, text) for text in texts]
+    words: dict[int, list[tuple[Word, ...]]] = {}
+    for part in by_length([ids for ids, _ in each], BATCH_TOKENS):
+        found = iter(words_at(encoder, [each[i] for i in part], top=top))
+        words |= {i: [next(found) for _ in each[i][1]] for i in part}
+    return [with_best(encoder, text, words[i]) for i, text in enumerate(texts)]
+
+
+@torch.inference_mode()
+def words_at(encoder: TextEncoder, each: Sequence[tuple[list[int], list[int]]], *, top: int) -> list[tuple[Word, ...]]:
+    """The most likely words at the gaps of some rows, one after another."""
+    batch = encoder.batch([ids for ids, _ in each])
+    size = batch.ids.size(1)
+    places = torch.tensor([i * size + place for i, (_, gaps) in enumerate(each) for place in gaps])
+    hidden = encoder.model.hidden_at(batch, places.to(encoder.device))  # (gaps, D)
+    best = encoder.model.head(hidden).softmax(-1).topk(min(top, encoder.model.config.vocabulary))
+    return [
         tuple(Word(shown(encoder, i), value, i) for value, i in zip(row, numbers, strict=True))
         for row, numbers in zip(best.values.tolist(), best.indices.tolist(), strict=True)
     ]
+
+
+def with_best(encoder: TextEncoder, text: str, found: Sequence[tuple[Word, ...]]) -> Filled:
     first = iter([words[0].text for words in found])
     return Filled(encoder.mask.sub(lambda _: next(first), text), tuple(found))
 
