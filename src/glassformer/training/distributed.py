@@ -101,8 +101,7 @@ class Bucket:
 def wrap(model: nn.Module, ranks: Ranks) -> Replica:
     """Makes the model one of `ranks.world` replicas; its weights must be the same on all ranks.
 
-    A model too large for one device would be sharded here (FSDP2: `fully_shard` on every block and on the whole model),
-    and its checkpoint gathered in `weights_of` and `optimiser_tensors`. No other part of the loop would change.
+    A model that is too large for one device is sharded instead (`sharded.py`).
     """
     return Replica([Bucket.of(part) for part in parts_of(model)], ranks) if ranks.world > 1 else UNSHARED
 

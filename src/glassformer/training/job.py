@@ -72,6 +72,10 @@ class Progress:
         return self.limit - self.used if self.limit else None
 
 
+def no_loss(_: nn.Module) -> Loss:
+    raise NotImplementedError("this job has no loss for another model")
+
+
 @dataclass(frozen=True)
 class Job:
     """Everything that the training loop needs."""
@@ -89,5 +93,6 @@ class Job:
     ranks: Ranks = ALONE
     limit: TimeLimit | None = None  # a time budget; without one, only step numbers count
     metrics: tuple[Metric, ...] = ()  # in addition to the loss; settings.best_by names one of them
+    loss_of: Callable[[nn.Module], Loss] = no_loss  # the loss of a copy of the model, for sharding
     cost: TrainingCost = field(default_factory=TrainingCost)  # FLOPs of a batch; of nothing by default
     baseline: bool = False  # validate the first weights too, and keep them if no later ones are better

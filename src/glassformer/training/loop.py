@@ -21,6 +21,7 @@ from glassformer.training.job import Job, Progress
 from glassformer.training.optimiser import Optimisers, make_optimiser
 from glassformer.training.saved_state import restore, save
 from glassformer.training.settings import TrainSettings
+from glassformer.training.sharded import Trainee, shard
 from glassformer.training.steering import Steering
 from glassformer.training.step import Diverged, StepReport, autocast_for, seed_step, train_step
 from glassformer.training.stopping import StopRequest, stop_on_signals
@@ -31,11 +32,13 @@ EARLY = 0.1  # share of a budget; if fine-tuning ends with more than this left, 
 def train_loop(job: Job) -> Progress:
     """Trains until all steps are done, patience runs out or a stop is requested; returns the progress."""
     share_weights(job.ranks, job.model)
+    is_sharded = job.settings.shard and job.ranks.world > 1
+    job = shard(job) if is_sharded else job
     optimiser = make_optimiser(job.model, job.settings)
     progress, leader = restore(job, optimiser)
     steering = Steering(job, progress)
     course = steering.course
-    replica = wrap(job.model, job.ranks)
+    replica = Replica(ranks=job.ranks) if is_sharded else wrap(job.model, job.ranks)
     batches = job_batches(job, skip=progress.batches)
     last_save = time.monotonic()
     with stop_on_signals(breakable=job.ranks.world == 1) as stop:
@@ -104,7 +107,7 @@ def advance(
     chosen = [next(batches) for _ in range(settings.accumulate)]
     progress.batches += len(chosen) * job.ranks.world
     size = size_of_update(job, chosen)
-    if not size.weight:
+    if not size.weight or (settings.shard and size.is_ragged):
         skip(progress, epoch=size.epoch)
         return
     lr = steering.rate(progress.step)
@@ -131,15 +134,16 @@ class UpdateSize(NamedTuple):
     tokens: int  # in batches that have targets
     epoch: int  # of the last batch
     flops: float
+    is_ragged: bool  # some rank has a batch without targets, and would not take part in a sharded update
 
 
 def size_of_update(job: Job, chosen: Sequence[Taken]) -> UpdateSize:
     learnt = [(one.batch.weight, one.batch.tokens, one.lengths) for one in chosen if one.batch.weight]
     targets, tokens = sum(weight for weight, _, _ in learnt), sum(tokens for _, tokens, _ in learnt)
     flops = sum(job.cost.of(lengths, weight) for weight, _, lengths in learnt)
-    rows = job.ranks.table([targets, tokens, flops, chosen[-1].epoch])
-    targets, tokens, flops = (sum(row[i] for row in rows) for i in range(3))
-    return UpdateSize(int(targets), int(tokens), int(rows[-1][3]), flops)
+    rows = job.ranks.table([targets, tokens, flops, len(chosen) - len(learnt), chosen[-1].epoch])
+    targets, tokens, flops, empty = (sum(row[i] for row in rows) for i in range(4))
+    return UpdateSize(int(targets), int(tokens), int(rows[-1][4]), flops, is_ragged=empty > 0)
 
 
 def note(job: Job, record: Mapping[str, Any]) -> None:
@@ -184,6 +188,8 @@ def update(
             replica=replica,
         )
     except Diverged as error:
+        if isinstance(job.loss, Trainee):  # no rank has all weights, which the report on a batch needs
+            raise
         again = partial(
             gradients_again,
             job.model,

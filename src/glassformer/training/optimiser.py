@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from glassformer.errors import RunError
 from glassformer.nn.attention import Projections
@@ -143,8 +144,16 @@ def load_optimiser(model: nn.Module, optimiser: Optimisers, tensors: Mapping[str
             continue
         member = optimiser.of(parameter)
         member.state[parameter] = {
-            field: _found(tensors, name, field).to(parameter.device, copy=True) for field in FIELDS[type(member)]
+            field: share_like(_found(tensors, name, field), parameter) for field in FIELDS[type(member)]
         }
+
+
+def share_like(value: Tensor, parameter: Tensor) -> Tensor:
+    """A copy of a tensor on the parameter's device; of a sharded parameter's state, the share of this rank."""
+    found = value.to(parameter.device, copy=True)
+    if isinstance(parameter, DTensor) and value.shape == parameter.shape:
+        return distribute_tensor(found, parameter.device_mesh, parameter.placements)
+    return found
 
 
 def _found(tensors: Mapping[str, Tensor], name: str, field: str) -> Tensor:

@@ -248,6 +248,7 @@ def untrained(prepared: Prepared) -> Any:
             parameters = parameter_count(task.build(prepared.setup))
         model = recipe.model
         blocks = min(model.N, getattr(model, "N_decoder", None) or model.N)
+        blocks = 1 if recipe.train.recompute else blocks
         refuse_too_large(parameters, batch_tokens=recipe.train.batch_tokens, width=model.d, blocks=blocks)
     torch.manual_seed(recipe.train.seed)
     return task.build(prepared.setup).to(prepared.device)

@@ -341,5 +341,6 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
         ranks=ranks,
         limit=prepared.limit,
         baseline=prepared.baseline,
+        loss_of=partial(loss_by, task, setup),
         cost=training_cost(model, task.sides(model)),
     )

@@ -16,6 +16,7 @@ from glassformer.training.choice import Leader, counts_in
 from glassformer.training.distributed import shared_checkpoint
 from glassformer.training.job import Job, Progress
 from glassformer.training.optimiser import Optimisers, load_optimiser, optimiser_tensors, weights_to_use
+from glassformer.training.sharded import Trainee, gathered_all, load_shares, whole
 
 
 def restore(job: Job, optimiser: Optimisers) -> tuple[Progress, Leader]:
@@ -23,7 +24,9 @@ def restore(job: Job, optimiser: Optimisers) -> tuple[Progress, Leader]:
     checkpoint = shared_checkpoint(job.ranks, latest(job) if job.ranks.is_writer else None)
     if checkpoint is None:
         return Progress(measured_by=job.measured_by, measured_at=-1 if job.baseline else 0), Leader()
-    if not adapted(job.model):  # where there are adapters, all weights are beside the optimiser's state
+    if isinstance(job.loss, Trainee):
+        load_shares(job.model, checkpoint.weights)
+    elif not adapted(job.model):  # where there are adapters, all weights are beside the optimiser's state
         load_weights(job.model, checkpoint.weights, origin=f"checkpoint {checkpoint.step}")
     load_optimiser(job.model, optimiser, checkpoint.optimiser)
     progress = restored(checkpoint.state)
@@ -56,13 +59,17 @@ def restored(state: Mapping[str, Any]) -> Progress:
 
 def save(job: Job, optimiser: Optimisers, progress: Progress, leader: Leader) -> None:
     """Saves a checkpoint of this step, after the measurements before it are safe on disk."""
+    if isinstance(job.loss, Trainee):  # every rank gives its share
+        weights, state = whole(job.model), gathered_all(optimiser_tensors(job.model, optimiser))
+    elif job.ranks.is_writer:
+        weights, state = dict(weights_to_use(job.model, optimiser)), optimiser_tensors(job.model, optimiser)
     if not job.ranks.is_writer:
         return
     progress.metrics_bytes = job.run.flush_metrics()
     checkpoint = Checkpoint(
         step=progress.step,
-        weights=weights_to_use(job.model, optimiser),
-        optimiser={**optimiser_tensors(job.model, optimiser), **leader.tensors()},
+        weights=weights,
+        optimiser={**state, **leader.tensors()},
         state=asdict(progress),
     )
     job.run.checkpoints.save(checkpoint, keep={progress.best_step, *fallback_steps(job.run, progress.step)})

@@ -181,6 +181,16 @@ class TrainSettings(Settings):
         None, ge=1, le=limits.RANKS, description="Processes that train together: the number that torchrun starts."
     )
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1 or mps. auto uses a GPU if there is one.")
+    recompute: bool = Field(
+        False,
+        description="Keep only the input of each block in the forward pass and compute the block again in the backward "
+        "pass: the same gradients with less memory, about a third slower.",
+    )
+    shard: bool = Field(
+        False,
+        description="With several ranks: each trains only its share of the weights, with their gradients and the "
+        "optimiser's state (FSDP2), for models that do not fit otherwise.",
+    )
     compile: bool = Field(
         False, description="Use torch.compile: faster on GPUs and in long runs, slower for small models on CPUs."
     )
@@ -200,6 +210,19 @@ class TrainSettings(Settings):
             raise ValueError(f"lora = {self.lora} needs a model to start from (--from MODEL)")
         if self.lora and self.optimiser != "adamw":
             raise ValueError(f"lora = {self.lora}: adapters are trained by adamw, not {self.optimiser}")
+        return self
+
+    @model_validator(mode="after")
+    def _shards(self) -> TrainSettings:
+        others = {
+            "optimiser = 'muon' needs whole matrices": self.optimiser == "muon",
+            "ema and average_last keep whole averages": bool(self.ema or self.average_last),
+            "lora needs whole matrices, and little memory anyway": bool(self.lora),
+            "budget chooses muon and an average; set steps or epochs instead": bool(self.budget),
+            "compile has not been tried with it": self.compile,
+        }
+        if self.shard and any(others.values()):
+            raise ValueError(f"shard = true: {next(why for why, is_set in others.items() if is_set)}")
         return self
 
     @model_validator(mode="after")

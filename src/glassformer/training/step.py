@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from glassformer.errors import ModelError
 from glassformer.training.distributed import UNSHARED, Replica
@@ -58,7 +59,7 @@ def train_step(
                 (summed / weight).backward()
                 losses[number] = summed.item()
     total = sum(replica.ranks.in_order(losses))
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip).item()
+    norm = whole_number(torch.nn.utils.clip_grad_norm_(model.parameters(), clip))
     if not (total - total == 0.0 and norm - norm == 0.0):  # inf - inf and nan - nan are nan
         raise Diverged(
             f"the loss is {total / weight} and the gradient's norm {norm}: training has diverged; the weights "
@@ -67,6 +68,11 @@ def train_step(
         )
     optimiser.step(lr)
     return StepReport(total / weight, weight, norm)
+
+
+def whole_number(value: Tensor) -> float:
+    """The value of a tensor with one number, also where each rank has a part of it."""
+    return float((value.full_tensor() if isinstance(value, DTensor) else value).item())
 
 
 def autocast_for(device: torch.device, precision: str) -> AbstractContextManager[Any]:

@@ -13,6 +13,7 @@ from glassformer.errors import SettingsError
 from glassformer.nn.experts import Router
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.lora import adapted, add_adapters, is_adapter
+from glassformer.nn.recompute import recompute
 from glassformer.training.settings import TrainSettings
 
 BODY = "body"  # everything except the heads
@@ -21,7 +22,10 @@ BLOCKS = "blocks"
 
 
 def tune(model: nn.Module, settings: TrainSettings) -> None:
-    """Freezes what is not trained, and adds adapters. A model that is already like this stays as it is."""
+    """Freezes what is not trained, adds adapters, lets blocks be computed again.
+
+    A model that is already like this stays as it is.
+    """
     frozen = frozen_names(model, settings.freeze)
     if settings.lora and not adapted(model):
         with torch.random.fork_rng(devices=[]):
@@ -31,8 +35,17 @@ def tune(model: nn.Module, settings: TrainSettings) -> None:
     for name, parameter in model.named_parameters():
         keeps = is_adapter(name) or trained is None or parameter in trained
         parameter.requires_grad_(keeps and name not in frozen)
+    if settings.recompute:
+        for block in blocks_of(model):
+            recompute(block)
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise SettingsError("train.freeze names every weight of the model: nothing would be trained. Name fewer parts.")
+
+
+def blocks_of(model: nn.Module) -> list[nn.Module]:
+    """The blocks of every stack, from the first to the last."""
+    stacks = [module for name, module in model.named_modules() if name.split(".")[-1] == BLOCKS]
+    return [block for stack in stacks for block in stack.children()]
 
 
 def adapt(model: nn.Module, settings: TrainSettings) -> None:
