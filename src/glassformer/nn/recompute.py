@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 def recompute(block: nn.Module) -> None:
     """Makes a block forget its inner values in training. The second pass draws the random numbers of the first."""
-    block.forward = MethodType(_recomputed, block)  # type: ignore[method-assign]
+    block.forward = MethodType(_recomputed, block)
 
 
 def _recomputed(block: nn.Module, *args: Any, **kwargs: Any) -> Any:

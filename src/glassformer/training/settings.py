@@ -189,7 +189,7 @@ class TrainSettings(Settings):
     shard: bool = Field(
         False,
         description="With several ranks: each trains only its share of the weights, with their gradients and the "
-        "optimiser's state (FSDP2), for models that do not fit otherwise.",
+        "optimiser's state (FSDP2), for models that are too large for one process.",
     )
     compile: bool = Field(
         False, description="Use torch.compile: faster on GPUs and in long runs, slower for small models on CPUs."
