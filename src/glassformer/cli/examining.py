@@ -31,9 +31,6 @@ class DoctorTask(Enum):
     ANSWER = "answer"
 
 
-WRITTEN_TASKS = (DoctorTask.REWRITE, DoctorTask.SUMMARISE)
-
-
 def refuse_for_pairs_only(task: DoctorTask, *, languages: str | None, report: Path | None) -> None:
     for option, value in (("--languages", languages), ("--report", report)):
         if value is not None:
@@ -56,12 +53,8 @@ def examine_other(
 
     if tokens is not None and task is not DoctorTask.ANSWER:
         raise SettingsError(f"--tokens {tokens}: only with --task answer. Leave it out.")
-    if task in WRITTEN_TASKS:
-        from glassformer.cli.written_view import examine_pairs_to_write
-
-        examine_pairs_to_write(files, held, columns, as_json=as_json)
-        return
     from glassformer.cli.display import reading
+    from glassformer.cli.written_view import show_written_findings
     from glassformer.config import validate
     from glassformer.data.settings import AnswerDataSettings, LabelledDataSettings, TagDataSettings, TextDataSettings
     from glassformer.data.sources.answers import examine_answers
@@ -69,6 +62,8 @@ def examine_other(
     from glassformer.data.sources.scored import examine_scored
     from glassformer.data.sources.tagged import examine_tagged
     from glassformer.data.sources.texts import examine_texts
+    from glassformer.data.sources.written import examine_written
+    from glassformer.data.written_settings import WrittenDataSettings
 
     settings, examine, show = {
         DoctorTask.CLASSIFY: (LabelledDataSettings, examine_labelled, findings_view.show_label_findings),
@@ -76,6 +71,9 @@ def examine_other(
         DoctorTask.GENERATE: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.FILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.TAG: (TagDataSettings, examine_tagged, findings_view.show_tag_findings),
+        DoctorTask.REWRITE: (WrittenDataSettings, examine_written, show_written_findings),
+        DoctorTask.SUMMARISE: (WrittenDataSettings, examine_written, show_written_findings),
+        DoctorTask.INFILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.ANSWER: (AnswerDataSettings, examine_answers, findings_view.show_answer_findings),
     }[task]
     chosen = validate(settings, {"columns": columns}, origin="doctor").columns

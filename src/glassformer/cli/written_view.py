@@ -1,42 +1,14 @@
-"""`glassformer doctor` for inputs with texts to write: what is in the files, shown on a terminal."""
+"""The output of `glassformer doctor` for inputs with texts to write."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-
-import typer
-
-from glassformer.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from glassformer.data.checks.written_findings import WrittenFindings
-
-
-def examine_pairs_to_write(
-    files: Sequence[str], held: Mapping[str, Sequence[str]], columns: str | None, *, as_json: bool
-) -> None:
-    """Examines the files of `rewrite` and `summarise`."""
-    from glassformer.cli.display import reading
-    from glassformer.cli.examining import Quiet
-    from glassformer.cli.findings_view import findings_console
-    from glassformer.config import validate
-    from glassformer.data.sources.written import examine_written
-    from glassformer.data.written_settings import WrittenDataSettings
-
-    chosen = validate(WrittenDataSettings, {"columns": columns}, origin="doctor").columns
-    with reading("examining") as progress:
-        found = examine_written(files, columns=chosen, held=held, listener=Quiet(progress))
-    if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
-    else:
-        show_written_findings(found, findings_console())
-    if not found.words:
-        raise DataError(found.refused)  # also for scripts: nothing can be used
 
 
 def show_written_findings(findings: WrittenFindings, console: Console) -> None:
