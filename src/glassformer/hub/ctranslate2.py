@@ -42,6 +42,8 @@ def write_ctranslate2(
 
 
 def refuse_unknown(model: Transformer) -> None:
+    if model.config.embedding_norm or not model.config.scaled_embedding:
+        raise ExportError("A BART model (a norm after the embeddings): export it with --to huggingface instead.")
     if model.config.positions == "rotary":
         raise ExportError(
             "model.positions = 'rotary': CTranslate2 has no rotary positions in encoder-decoders. It can take models "

@@ -79,6 +79,8 @@ class TransformerConfig(Settings):
         "all", description="Shared matrices: both embeddings and the output (all), target and output (output), none."
     )
     output_bias: bool = Field(False, description="A learned bias on the logits.")
+    embedding_norm: bool = Field(False, description="LayerNorm after the embeddings, as in BART.")
+    scaled_embedding: bool = Field(True, description="Token vectors times sqrt(d), as in the paper; false in BART.")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -106,12 +108,13 @@ def make_rotary(config: TransformerConfig) -> RotaryPositions | None:
 
 
 class Inputs(nn.Module):
-    """The figure's bottom: token embedding times sqrt(d), plus the position, then dropout."""
+    """The figure's bottom: token embedding times sqrt(d), plus the position, then dropout. BART has a norm between."""
 
     def __init__(self, config: TransformerConfig, embedding: Embedding) -> None:
         super().__init__()
         self.embedding = embedding
         self.positions = make_positions(config)
+        self.norm = LayerNorm(config.d) if config.embedding_norm else nn.Identity()
         self.dropout = Dropout(config.dropout)
         self.token, self.position, self.sum = Tap(), Tap(), Tap()
 
@@ -120,7 +123,7 @@ class Inputs(nn.Module):
         x = self.token(self.embedding(ids))
         if self.positions is not None:
             x = x + self.position(self.positions(ids.size(1) if length is None else length, start=start))
-        return self.sum(self.dropout(x))
+        return self.sum(self.dropout(self.norm(x)))
 
 
 AddNorm = PreNorm[LayerNorm] | PostNorm[LayerNorm]
@@ -234,8 +237,9 @@ class Transformer(FastEncoderDecoder):
         if config.tied == "all" and source_vocabulary != target_vocabulary:
             raise ValueError(f"tied = 'all' needs one vocabulary, got {source_vocabulary} and {target_vocabulary}")
         self.config = config
-        target = Embedding(target_vocabulary, config.d)
-        source = target if config.tied == "all" else Embedding(source_vocabulary, config.d)
+        scaled = config.scaled_embedding
+        target = Embedding(target_vocabulary, config.d, scaled=scaled)
+        source = target if config.tied == "all" else Embedding(source_vocabulary, config.d, scaled=scaled)
         self.encoder = Encoder(config, source)
         self.decoder = Decoder(config, target)
         tied_to = None if config.tied == "none" else target.weight

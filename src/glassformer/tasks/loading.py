@@ -32,6 +32,7 @@ M = TypeVar("M", bound=LoadedModel)
 
 # Modules are imported when they are needed, so that a translation does not wait for image code.
 TEXTS, WRITERS = "glassformer.tasks.embedding:TextEncoder", "glassformer.tasks.generation:LanguageModel"
+REWRITERS = "glassformer.tasks.rewriting:Rewriter"
 IMAGES, TRANSLATORS = "glassformer.tasks.vision:ImageModel", "glassformer.tasks.translation.translator:Translator"
 USERS: dict[str, str] = {  # kind of model: the class that `load` returns by default
     "transformer": TRANSLATORS,
@@ -42,6 +43,7 @@ USERS: dict[str, str] = {  # kind of model: the class that `load` returns by def
     "t5": WRITERS,
     "vit": IMAGES,
     "captioner": IMAGES,
+    "bart": REWRITERS,  # imported models also by the family they come from
 }
 TASK_LOADERS: dict[str, str] = {  # task: its own function to load a run; other tasks use `load_run`
     "translate": "glassformer.tasks.translation.loading:load",
@@ -133,8 +135,12 @@ def open_run(task: str, folder: Path, *, device: str) -> LoadedModel:
 
 def used_as(bundle: Bundle, kind: type[LoadedModel] | None) -> LoadedModel:
     """A bundle as an object with methods: of this class, or of the default class for its architecture."""
-    users: type[LoadedModel] = named(USERS[bundle.kind]) if kind is None or kind is LoadedModel else kind
+    users: type[LoadedModel] = named(usual_user(bundle)) if kind is None or kind is LoadedModel else kind
     return users.of(bundle)
+
+
+def usual_user(bundle: Bundle) -> str:
+    return USERS.get(bundle.extras.get("model_type", ""), USERS[bundle.kind])
 
 
 def named(place: str) -> Any:

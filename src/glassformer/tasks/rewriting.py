@@ -36,8 +36,10 @@ class Rewriter(LanguageModel):
 
     @property
     def usual_options(self) -> GenerateOptions:
-        """How it writes by default: as its recipe says."""
-        chosen: Mapping[str, Any] = self.bundle.extras.get("writing", {})
+        """How it writes by default: as its recipe says, or the folder that it was imported from."""
+        extras = self.bundle.extras
+        imported = {name: extras[name] for name in ("beam", "alpha", "no_repeat") if name in extras}
+        chosen: Mapping[str, Any] = extras.get("writing", imported)
         return GenerateOptions(**{"max_new": MAX_NEW, "beam": 4, **chosen})
 
     def task_for(self, task: str | None) -> str:

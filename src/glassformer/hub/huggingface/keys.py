@@ -57,6 +57,7 @@ CHANGES: dict[str, Change] = {
     "pairs": Change(pairs, halves),
     "row": Change(lambda x, _: x[0], lambda x, _: x[None]),  # (1, ...) -> (...)
     "vector": Change(lambda x, _: x[0, 0], lambda x, _: x[None, None]),  # (1, 1, D) -> (D,)
+    "after_two": Change(lambda x, _: x[2:], lambda x, _: torch.cat([x.new_zeros(2, x.size(1)), x])),  # unused rows
     "patches": Change(patch_rows, patch_squares),
 }
 

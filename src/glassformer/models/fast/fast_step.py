@@ -32,6 +32,7 @@ def fast_advance(decoder: Decoder, ids: Tensor, state: DecodingState, lineage: T
     lineage (B, 1, k, slots): which slots a hypothesis sees.
     """
     x = embed(decoder, ids.flatten(), state.length)  # (R, D)
+    x = layer_norm(decoder.inputs.norm, x) if isinstance(decoder.inputs.norm, LayerNorm) else x
     rotation = None if decoder.rotary is None else decoder.rotary(1, start=state.length)
     for block, memory, cache in zip(decoder.blocks, state.memories, state.caches, strict=True):
         x = fast_block(cast("DecoderBlock", block), x, memory, cache, state, lineage, rotation)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.models.decoding.state import DecodingState, Memories
 from glassformer.models.fast.taped_step import StepOnTape, whole
@@ -34,6 +34,11 @@ class Workspace:
         self.x, self.normed, self.z = (self.tape.buffer(width) for _ in range(3))  # (R, D)
         self.qkv = self.tape.buffer(3 * width)
         self.inner = self.tape.buffer(inner)  # (R, F)
+
+    def first_norm(self, norm: nn.Module) -> None:
+        """x = LN(x), where the embeddings have a norm."""
+        if isinstance(norm, LayerNorm):
+            self.tape.norm(norm, self.x, to=self.x)
 
     def add_norm(self, residual: AddNorm, sublayer: Callable[[Tensor], None]) -> None:
         """x = LN(x + f(x)), or x + f(LN(x)); the sublayer adds its output to x."""
@@ -65,13 +70,14 @@ class TapedEncoder:
     def __init__(self, encoder: Encoder, decoder: Decoder, *, rows: int, panels: Panels) -> None:
         blocks = [cast("EncoderBlock", block) for block in encoder.blocks]
         first, table = blocks[0], encoder.inputs.embedding
-        capacity = 10 * len(blocks) + len(decoder.blocks) + 2
+        capacity = 10 * len(blocks) + len(decoder.blocks) + 3
         self.encoder, self.rows = encoder, rows
         self.head_width = first.self_attention.head_width
         self.work = work = Workspace(
             rows, width=table.weight.size(1), inner=first.feed_forward.up.out_features, capacity=capacity, panels=panels
         )
         self.embedding = work.tape.embed(table.weight, to=work.x, scale=table.scale)
+        work.first_norm(encoder.inputs.norm)
         self.attentions: list[Op] = []
         for block in blocks:
             self.write(block)
@@ -129,10 +135,11 @@ class TapedDecoder(StepOnTape):
         self.memory: Callable[[], Tensor | None] = lambda: None  # the memory that the operations know
         inner = blocks[0].feed_forward.up.out_features
         self.work = work = Workspace(
-            rows, width=table.weight.size(1), inner=inner, capacity=15 * len(blocks) + 3, panels=panels
+            rows, width=table.weight.size(1), inner=inner, capacity=15 * len(blocks) + 4, panels=panels
         )
         self.tape = work.tape
         self.embedding = work.tape.embed(table.weight, to=work.x, scale=table.scale)
+        work.first_norm(decoder.inputs.norm)
         self.cross_attentions: list[Op] = []  # cross-attention, one for each block
         for block in blocks:
             self.write(block)

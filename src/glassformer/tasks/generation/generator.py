@@ -45,6 +45,8 @@ class ContinuationGenerator(TextGenerator):
         model = cast(Any, bundle.model).eval()
         super().__init__(model, tokenizer, ends=[end for end in ends if end is not None])
         self.bundle, self.inputs = bundle, inputs
+        first = bundle.extras.get("first")  # some models are given the first token of an output
+        self.first: list[int] = [] if first is None else [first]
 
     def continuations(
         self,
@@ -81,6 +83,7 @@ class ContinuationGenerator(TextGenerator):
             numbers=numbers,
             min_lengths=np.minimum(limits, options.min_new) if options.min_new else None,
             prompts=[self.inputs.prompt(row) for row in rows],
+            prefixes=[self.first for _ in rows] if self.first else (),
         )
 
     def continuation(self, found: Hypothesis, row: Sequence[int], options: GenerateOptions) -> Continuation:

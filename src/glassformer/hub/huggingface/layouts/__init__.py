@@ -16,6 +16,7 @@ from glassformer.hub.huggingface.layout import Layout
 LAYOUTS: dict[str, str] = {  # model_type: file in this folder
     "marian": "marian",
     "pegasus": "pegasus",
+    "bart": "bart",
     "bert": "bert",
     "roberta": "roberta",
     "roformer": "roformer",

@@ -145,6 +145,8 @@ def common_fields(bundle: Bundle) -> dict[str, Any]:
 
 
 def refuse_positions(config: TransformerConfig) -> None:
+    if config.embedding_norm or not config.scaled_embedding:
+        raise ExportError("A norm after the embeddings, or unscaled embeddings: only BART models have them.")
     if config.positions not in ("sinusoidal", "sinusoidal-halves"):
         raise ExportError(
             f"model.positions = {config.positions!r}: `transformers` has no encoder-decoder like this one with such "

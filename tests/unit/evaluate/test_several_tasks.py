@@ -1,0 +1,61 @@
+"""Metrics of several tasks: each counts its own examples, the headline is the mean of the main ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from glassformer.evaluate.metric import Measured
+from glassformer.evaluate.several import several_metrics, usual_measure
+from glassformer.evaluate.short_answers import EXACT_ANSWER, WORD_F1, plain_answer
+from glassformer.evaluate.translation import bleu_and_chrf
+
+EXAMPLES = [
+    ("ask", "q", ("the Cat",)),
+    ("translate", "s", ("Der Hund isst zwei alte Eier gern.",)),
+    ("ask", "q", ("two old eggs",)),
+    ("translate", "s", ("Er hat den Apfel gegessen, weil er lecker war.",)),
+]
+PREDICTED = ["cat!", "Der Hund isst zwei alte Eier.", "eggs", "Er hat den Apfel gegessen, weil er rot war."]
+
+
+def totals(indices: list[int]) -> dict[str, float]:
+    metrics = several_metrics(["ask", "translate"], ["f1", "bleu"])
+    predictions, examples = [PREDICTED[i] for i in indices], [EXAMPLES[i] for i in indices]
+    return {one.key: Measured(one, one.counts(predictions, examples)).total for one in metrics}
+
+
+def test_each_task_by_its_own_metric_and_the_mean_of_both() -> None:
+    found = totals([0, 1, 2, 3])
+    bleu, chrf = bleu_and_chrf([PREDICTED[1], PREDICTED[3]], [EXAMPLES[1][2], EXAMPLES[3][2]])
+    assert found["f1_ask"] == pytest.approx(100 * (1 + 0.5) / 2)
+    assert found["exact_ask"] == pytest.approx(50)
+    assert found["bleu_translate"] == pytest.approx(bleu)
+    assert found["chrf_translate"] == pytest.approx(chrf)
+    assert found["mean_score"] == pytest.approx((75 + bleu) / 2)
+
+
+def test_a_task_without_examples_does_not_count() -> None:
+    assert totals([0, 2])["mean_score"] == pytest.approx(75)
+
+
+def test_scores_of_many_samples_at_once() -> None:
+    metric = several_metrics(["ask", "translate"], ["f1", "bleu"])[0]
+    counts = metric.counts(PREDICTED, EXAMPLES)
+    both = np.stack([counts.sum(axis=0), counts[[0, 2]].sum(axis=0)])
+    assert metric.score(both).tolist() == pytest.approx([totals([0, 1, 2, 3])["mean_score"], 75])
+
+
+def test_short_answers_by_the_rules_of_squad() -> None:
+    assert plain_answer("The  U.S., a land!") == "us land"
+    rows = [("", "q", ("in 1990", "1990"))]
+    assert WORD_F1.counts(["year 1990"], rows)[0, 0] == pytest.approx(100 * 2 / 3)
+    assert EXACT_ANSWER.counts(["1990."], rows)[0, 0] == 100
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "measure"),
+    [("translate English to German", 9, "bleu"), ("summarize", 1, "rouge"), ("question", 9, "f1"), ("x", 2, "exact")],
+)
+def test_the_usual_metric_of_a_task(name: str, words: float, measure: str) -> None:
+    assert usual_measure(name, words) == measure
