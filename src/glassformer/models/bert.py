@@ -3,7 +3,8 @@
 The encoder of 2017 with post-norm, on the sum of three embeddings: token, segment and learned position (figure 2).
 Every token sees every other. It is pretrained on two tasks: predict masked words, and predict whether the second
 sentence follows the first. RoBERTa (arXiv 1907.11692) is the same with other settings: one segment, positions that
-begin after the padding's id, masked words only. There is no dropout inside attention.
+begin after the padding's id, masked words only. DistilBERT (arXiv 1910.01108) has no segments. There is no dropout
+inside attention.
 Shapes: B sentences, T tokens, D = d, H = h, V vocabulary.
 """
 
@@ -46,10 +47,13 @@ SIZES: dict[str, dict[str, Any]] = {
     "minilm": {"N": 6, "d": 384, "h": 12, "d_ff": 1536},
     "base": {"N": 12, "d": 768, "h": 12, "d_ff": 3072},
     "large": {"N": 24, "d": 1024, "h": 16, "d_ff": 4096},
+    "distilbert": {"N": 6, "d": 768, "h": 12, "d_ff": 3072, "segments": 0, "pooler_activation": "relu"},
     "roberta-base": {"N": 12, "d": 768, "h": 12, "d_ff": 3072, **_ROBERTA},
     "roberta-large": {"N": 24, "d": 1024, "h": 16, "d_ff": 4096, **_ROBERTA},
 }
-Size = Literal["tiny", "mini", "small", "medium", "minilm", "base", "large", "roberta-base", "roberta-large"]
+Size = Literal[
+    "tiny", "mini", "small", "medium", "minilm", "base", "large", "distilbert", "roberta-base", "roberta-large"
+]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Head = Literal["none", "words", "pretraining", "sentence", "tokens", "span"]
 
@@ -71,9 +75,17 @@ class BertConfig(Settings):
     first_position: int = Field(
         0, ge=0, le=limits.POSITIONS, description="Position of the first token; RoBERTa: the padding's id + 1."
     )
-    segments: int = Field(2, ge=1, le=limits.CLASSES, description="Number of parts an input may have; RoBERTa: 1.")
+    segments: int = Field(
+        2,
+        ge=0,
+        le=limits.CLASSES,
+        description="Number of parts an input may have; RoBERTa: 1; DistilBERT: 0, no vectors.",
+    )
     pooler: bool = Field(
         True, description="Whether there is a pooler: a vector for the whole input, from the first token's."
+    )
+    pooler_activation: Literal["tanh", "relu"] = Field(
+        "tanh", description="Activation of the pooler; DistilBERT's classifiers have relu."
     )
     pooling: Literal["first", "mean"] = Field(
         "first",
@@ -120,7 +132,7 @@ class Inputs(nn.Module):
         super().__init__()
         self.start, self.max_length = config.first_position, config.max_length
         self.embedding = Embedding(config.vocabulary, config.d, scaled=False)
-        self.segments = Embedding(config.segments, config.d, scaled=False)
+        self.segments = Embedding(config.segments, config.d, scaled=False) if config.segments else None
         # Scaled, it is learned within a few steps, before the words are memorised.
         self.casing = Embedding(len(PATTERNS), config.d, scaled=True) if config.casing else None
         self.positions = LearnedPositions(self.start + config.max_length, config.d)
@@ -131,9 +143,10 @@ class Inputs(nn.Module):
     def forward(self, ids: Tensor, segments: Tensor | None, casing: Tensor | None = None) -> Tensor:
         """ids, segments and casing (B, T) -> (B, T, D); all tokens are in the first without segments, or with one."""
         self.check_length(ids.size(1))
-        one = segments is None or self.segments.weight.size(0) == 1
-        segment = self.segments.weight[0] if one else self.segments(segments)
-        x = self.token(self.embedding(ids)) + self.segment(segment)
+        x = self.token(self.embedding(ids))
+        if self.segments is not None:
+            one = segments is None or self.segments.weight.size(0) == 1
+            x = x + self.segment(self.segments.weight[0] if one else self.segments(segments))
         if self.casing is not None and casing is not None:
             x = x + self.casing(casing)
         x = x + self.position(self.positions(ids.size(1), start=self.start))
@@ -177,7 +190,7 @@ class Bert(WithTapes):
         self.config = config
         self.inputs = Inputs(config)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.N))
-        self.pooler = FirstTokenHead(config.d) if config.pooler else None
+        self.pooler = FirstTokenHead(config.d, activation=config.pooler_activation) if config.pooler else None
         self.head = make_head(config, self.inputs.embedding)
         self.follows = ClassHead(config.d, 2) if config.head == "pretraining" else None
         self.pooled, self.logits = Tap(), Tap()

@@ -52,6 +52,8 @@ def shard(job: Job) -> Job:
                 fully_shard(part, mesh=mesh)
                 register_fsdp_forward_method(part, "read")
         fully_shard(block, mesh=mesh)
+        if hasattr(block, "at"):  # the last block may compute some tokens alone
+            register_fsdp_forward_method(block, "at")
     fully_shard(trainee, mesh=mesh)
     for part in trainee.modules():
         if isinstance(part, FSDPModule):

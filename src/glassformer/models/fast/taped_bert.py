@@ -40,7 +40,8 @@ class TapedBert:
         width, inner = inputs.embedding.weight.size(1), blocks[0].feed_forward.up.out_features
         self.rows, self.head_width = rows, blocks[0].self_attention.head_width
         with torch.no_grad():
-            self.places = inputs.positions.weight[inputs.start :] + inputs.segments.weight[0]  # (max_length, D)
+            segment = 0.0 if inputs.segments is None else inputs.segments.weight[0]
+            self.places = inputs.positions.weight[inputs.start :] + segment  # (max_length, D)
             casing = inputs.casing
             self.casing = None if casing is None else casing.weight * casing.scale  # (patterns, D)
         self.work = work = Workspace(rows, width=width, inner=inner, capacity=7 * len(blocks) + 2, panels=panels)

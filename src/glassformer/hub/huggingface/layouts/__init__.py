@@ -19,6 +19,7 @@ LAYOUTS: dict[str, str] = {  # model_type: file in this folder
     "bart": "bart",
     "bert": "bert",
     "roberta": "roberta",
+    "distilbert": "distilbert",
     "roformer": "roformer",
     "gpt2": "gpt2",
     "llama": "llama",

@@ -102,6 +102,8 @@ def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[
             f"model.pooling = {config.pooling!r}: Hugging Face's classifiers predict from the first token alone. To "
             "export a classifier, train it with --set model.pooling=first."
         )
+    if config.segments == 0 or getattr(config, "pooler_activation", "tanh") != "tanh":
+        raise ExportError("segments = 0 and pooler_activation = 'relu' are DistilBERT's: this family has neither.")
     if config.casing:
         raise ExportError(
             "model.casing = true: this model also reads how words are capitalised, which transformers' models cannot. "
