@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -319,8 +318,3 @@ def test_what_the_task_decides_cannot_be_set_differently(here: Path, tmp_path: P
     for option, words in (("model.head=tokens", "decide it: 'words'"), ("model.max_length=8", "reads at most 8")):
         refused = command(*arguments("fill", here / "train.jsonl", tmp_path / "run", given, "--set", option))
         assert (refused.code, words in refused.err) == (2, True), refused.err
-
-
-def test_a_copied_run_still_works(runs: dict[str, Path], tmp_path: Path, command: Command) -> None:
-    copy = shutil.copytree(runs["roformer"], tmp_path / "copy")
-    assert command("fill", copy, "the [MASK] was good").code == 0
