@@ -104,6 +104,7 @@ def loop(wire: Wire) -> None:
 
 
 def trainer(wire: Wire) -> None:
+    sys.modules["datasets"] = None  # type: ignore[assignment]  # lists are enough, and some versions cannot be imported
     from transformers import AutoTokenizer, DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
     told = wire.told

@@ -214,6 +214,13 @@ class LabelledDataSettings(FileSettings):
     max_tokens: int = Field(
         256, ge=2, le=limits.TOKENS, description="Maximum tokens per text. Longer texts are truncated, and counted."
     )
+    hidden_words: float = Field(
+        0.0,
+        ge=0,
+        le=0.9,
+        description="Share of the tokens that are hidden in training, others in each epoch, so that the model does not "
+        "rely on single ones. Needs a vocabulary with an unknown token (wordpiece, word). 0: none.",
+    )
 
     @property
     def texts_each(self) -> int:

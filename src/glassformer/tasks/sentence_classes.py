@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from glassformer.data.columns import Columns, Encoded, Pool, Ragged
+from glassformer.data.columns import Columns, Encoded, Pool, Pools, Ragged
 from glassformer.data.labelled_batches import LabelledBatch, LabelledTexts
 from glassformer.data.settings import LabelledDataSettings
 from glassformer.data.sources.labelled import files_changed, read_held_labelled, read_labelled_examples
@@ -39,13 +39,16 @@ from glassformer.tasks.decoder_classes import (
 )
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
+from glassformer.tasks.label_start import LABEL_RULES, LABELS, starting_from_labels
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.text.framing import Frame, framed, with_frame
 from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.label_vectors import label_ratios, start_as_naive_bayes
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
 
 MOST_CLASSES, MOST_WRONG, MOST_TEXT = 20, 12, 400  # limits for the report
+HELD = "held"  # a column of held-out examples
 LADDERS = {
     "bert": ("mini", "tiny"),
     "roformer": ("small", "tiny"),
@@ -117,6 +120,7 @@ class SentenceClasses(Task):
             raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(recipe.labels)}.")
         labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
         refuse_auxiliary(recipe.model.kind, recipe.train.auxiliary)
+        recipe = starting_from_labels(recipe, len(labels), each=len(material.facts["columns"] or "..") - 1)
         model = recipe.model.decided(class_settings(recipe.model, len(labels)))
         if recipe.positive is not None and recipe.positive not in labels:
             raise DataError(f"positive = {recipe.positive!r} is not one of the classes {', '.join(labels)}.")
@@ -169,7 +173,14 @@ class SentenceClasses(Task):
         return super().cut_to(recipe)
 
     def pool(self, setup: Setup, columns: Columns) -> Pool:
-        return LabelledTexts(columns, setup.tokenizer.pad_id or 0)
+        hidden = 0.0 if HELD in columns.columns else setup.recipe.data.hidden_words
+        return LabelledTexts(columns, setup.tokenizer.pad_id or 0, hidden, setup.tokenizer.unk_id)
+
+    def encode_held(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
+        """The same; one column more says that nothing is to be hidden."""
+        found = self.encode(setup, examples)
+        held = {HELD: Ragged.of([[]] * len(found.columns))}
+        return Encoded(Columns({**found.columns.columns, **held}), found.left_out, found.cut)
 
     def build(self, setup: Setup) -> Any:
         return build(setup.recipe.model.kind, setup.recipe.model.model_dump())
@@ -180,6 +191,19 @@ class SentenceClasses(Task):
 
     def model_for(self, config: Any) -> Any:
         return build(config.kind, {**config.model_dump(), "vocabulary": 1})
+
+    def rules_for(self, recipe: ClassRecipe) -> BudgetRules:
+        return LABEL_RULES if recipe.train.first_vectors == LABELS else self.rules
+
+    def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
+        """Lets the model start as naive Bayes, if the recipe asks for it."""
+        recipe = setup.recipe
+        if recipe.train.first_vectors != LABELS:
+            return
+        listener.on_stage("Making first word vectors from the labels")
+        sizes = {"vocabulary": len(setup.tokenizer), "classes": recipe.model.classes}
+        ratios = label_ratios(examples, **sizes, seed=recipe.train.seed)
+        start_as_naive_bayes(model, ratios, seed=recipe.train.seed)
 
     def output_width(self, setup: Setup) -> int:  # noqa: ARG002
         return 0  # one prediction per text costs little compared with its tokens

@@ -32,7 +32,8 @@ from glassformer.models.bert import BertConfig
 from glassformer.models.roformer import RoFormerConfig
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
-from glassformer.tasks.sentence_classes import MOST_TEXT, MOST_WRONG, SentenceClasses, framed_columns
+from glassformer.tasks.label_start import refuse_impossible
+from glassformer.tasks.sentence_classes import HELD, MOST_TEXT, MOST_WRONG, SentenceClasses, framed_columns
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import Listener, Material, ReportParts, Setup
 
@@ -88,6 +89,7 @@ class SentenceScores(SentenceClasses):
         return [(one.texts, one.score) for one in found]
 
     def decided(self, recipe: Any, material: Material) -> Any:
+        refuse_impossible(recipe, possible=False)
         facts = material.facts
         pooler = getattr(recipe.model, "pooling", "first") == "first"
         model = recipe.model.decided({"head": "sentence", "classes": 1, "pooler": pooler})
@@ -117,7 +119,8 @@ class SentenceScores(SentenceClasses):
         return Encoded(Columns({"text": text, "first": first, "label": scores}), cut=cut)
 
     def pool(self, setup: Setup, columns: Columns) -> Pool:
-        return ScoredTexts(columns, setup.tokenizer.pad_id or 0)
+        hidden = 0.0 if HELD in columns.columns else setup.recipe.data.hidden_words
+        return ScoredTexts(columns, setup.tokenizer.pad_id or 0, hidden, setup.tokenizer.unk_id)
 
     def from_json(self, example: Any) -> Scored:
         return Scored(tuple(example[0]), float(example[1]))

@@ -48,7 +48,7 @@ def within_budget(prepared: Prepared, watcher: TrainingWatcher, *, clock: Clock)
     patience = min(LONGEST_TRIAL, max(SHORTEST_TRIAL, TRIAL * total))
     seconds = total - clock()
     work = measured(prepared, patience=patience)
-    rules, held = prepared.task.rules, len(prepared.material.valid)
+    rules, held = prepared.task.rules_for(prepared.recipe), len(prepared.material.valid)
     recipe = with_model(prepared.recipe, rules, prepared.task.ladder(prepared.recipe), work, seconds=seconds)
     recipe = with_training(recipe, rules, work, seconds=seconds, ranks=prepared.ranks.world)
     recipe = with_validation(recipe, rules, seconds=seconds, held=held)
@@ -56,13 +56,13 @@ def within_budget(prepared: Prepared, watcher: TrainingWatcher, *, clock: Clock)
     forecast = Rehearsal(trial, watcher).forecast(patience=patience)
     refuse_too_short(prepared, forecast, total=total, clock=clock, watcher=watcher)
     recipe, forecast = with_more_validation(recipe, forecast, seconds=total - clock(), held=held)
-    recipe = with_steps(recipe, forecast, seconds=total - clock(), most=most_steps(prepared))
+    recipe = with_steps(recipe, forecast, seconds=total - clock(), most=most_steps(trial))
     watcher.on_stage(f"Chosen for {duration(max(0.0, total - clock()))}: {described(prepared.task, recipe)}")
-    if recipe.train.steps == most_steps(prepared):
-        watcher.on_stage("More passes over this data would not help fine-tuning: the run ends before the time is over")
+    if recipe.train.steps == most_steps(trial):
+        watcher.on_stage("More passes over this data would not help: the run ends before the time is over")
     recipe = resolve(recipe, prepared.examples, prepared.device, prepared.ranks)
     forecast = forecast.of(recipe.train)
-    limit = limit_of(prepared, forecast, clock=clock) if prepared.keeps_time else None
+    limit = limit_of(trial, forecast, clock=clock) if prepared.keeps_time else None
     return replace(prepared, recipe=recipe, timed=forecast, limit=limit)
 
 

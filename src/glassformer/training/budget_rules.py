@@ -54,6 +54,8 @@ class BudgetRules:
     rate: float = 5e-3  # the highest learning rate at width 128; less for wider models
     train: Mapping[str, Any] = field(default_factory=lambda: {"optimiser": "muon"})  # other settings of [train]
     vocabulary: Callable[[int], int] = usual_vocabulary  # number of examples -> vocabulary size
+    # Fewest and most passes over the data that help, with enough for `updates`; None: as many as the time allows
+    passes: tuple[float, float] | None = None
     quick_predictions: bool = False  # a prediction costs about as much as a loss: time need not limit their number
 
 

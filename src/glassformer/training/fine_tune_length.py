@@ -48,9 +48,14 @@ def batch_for(prepared: Prepared, together: int) -> int:
 
 
 def most_steps(prepared: Prepared) -> int:
-    """The most steps for fine-tuning, however much time there is; 0 (no limit) if training from scratch."""
-    train = prepared.recipe.train
-    if train.start_from is None:
+    """The most steps that help, however much time there is; 0: no limit, as usual if training from scratch."""
+    train, rules = prepared.recipe.train, prepared.task.rules_for(prepared.recipe)
+    if train.start_from is None and rules.passes is None:
         return 0
     batches = count_batches(prepared.examples, tokens=train.batch_tokens, seed=train.seed)
-    return max(1, round(train.epochs * batches / (train.accumulate * prepared.ranks.world)))
+    together = train.accumulate * prepared.ranks.world
+    epochs = train.epochs
+    if train.start_from is None and rules.passes is not None:
+        fewest, most = rules.passes
+        epochs = min(most, max(fewest, rules.updates * together / batches))
+    return max(1, round(epochs * batches / together))

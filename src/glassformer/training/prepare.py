@@ -81,7 +81,7 @@ def prepare(
     material = task.read(recipe, watcher)
     asked, recipe = recipe, task.decided(recipe, material)
     if recipe.train.budget and tokenizers is None:
-        recipe = with_vocabulary(recipe, task.rules, task.sentences(material))
+        recipe = with_vocabulary(recipe, task.rules_for(recipe), task.sentences(material))
     if tokenizers is None:
         tokenizers = make_tokenizers(task, recipe, material, watcher)
     recipe = task.fitted(recipe, tokenizers)

@@ -122,9 +122,10 @@ class TrainSettings(Settings):
         le=limits.STEPS,
         description="Use the mean of the weights at this many last validations (checkpoint averaging); 0: no average.",
     )
-    first_vectors: Literal["random", "pairs"] = Field(
+    first_vectors: Literal["random", "pairs", "labels"] = Field(
         "random",
-        description="Token vectors before step 1: random, or computed from which tokens occur in the same pairs.",
+        description="Token vectors before step 1: random, or computed from which tokens occur in the same pairs, or "
+        "(classify, with model.pooling = mean) from how often each token occurs with each label.",
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw",

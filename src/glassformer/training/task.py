@@ -102,6 +102,10 @@ class Task:
         if "recipe" in vars(cls) and "metrics" not in vars(cls):
             cls.metrics = cls.recipe.metrics
 
+    def rules_for(self, recipe: Any) -> BudgetRules:  # noqa: ARG002
+        """How a time budget is spent with what `decided` has chosen."""
+        return self.rules
+
     # Data, on rank 0, before step 1
 
     def read(self, recipe: Any, listener: Listener) -> Material:

@@ -11,7 +11,7 @@ import torch
 
 from glassformer.data.columns import Columns, Ragged
 from glassformer.data.labelled_batches import LabelledTexts
-from glassformer.tasks.sentence_classes import ClassRecipe
+from glassformer.tasks.sentence_classes import ClassRecipe, SentenceClasses
 from glassformer.training.budget_rules import BudgetRules, Work, smaller_batch, with_training
 from glassformer.training.fine_tune_length import most_steps, rate_for, with_fine_tuning
 from glassformer.training.prepare import Prepared
@@ -38,7 +38,7 @@ def prepared(count: int, **train: Any) -> Prepared:
     recipe = recipe.with_open("train", {"epochs": 3.0})
     texts: Any = Texts(count)
     nothing: Any = SimpleNamespace()
-    return Prepared(nothing, recipe, nothing, {}, texts, torch.device("cpu"), ALONE)
+    return Prepared(SentenceClasses(), recipe, nothing, {}, texts, torch.device("cpu"), ALONE)
 
 
 @pytest.mark.parametrize(("width", "rate"), [(128, 3e-4), (384, 1e-4), (768, 5e-5), (1024, 3.8e-5), (16384, 1e-5)])

@@ -152,7 +152,7 @@ class Translation(Task):
     def first_weights(self, setup: Setup, model: Transformer, examples: Pools, listener: Listener) -> None:
         """Gives words that translate each other similar first vectors, if the recipe asks for it."""
         recipe, (source, target) = setup.recipe, sides(setup.tokenizers)
-        if recipe.train.first_vectors == "random":
+        if recipe.train.first_vectors != "pairs":
             return
         listener.on_stage("Making first word vectors from the sentence pairs")
         shared, seed = recipe.model.tied == "all", recipe.train.seed
