@@ -125,7 +125,7 @@ class TrainSettings(Settings):
     first_vectors: Literal["random", "pairs", "labels"] = Field(
         "random",
         description="Token vectors before step 1: random, or computed from which tokens occur in the same pairs, or "
-        "(classify, with model.pooling = mean) from how often each token occurs with each label.",
+        "(classes of texts, model.pooling = mean) from how often each token occurs with each label.",
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw",
