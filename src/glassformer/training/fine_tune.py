@@ -57,7 +57,7 @@ def started_from(task: Task, start: Start, recipe: R) -> R:
         rate = comparable_rate(start.recipe.train, recipe.train.optimiser) / GENTLER
         started = task.inherited(started.with_open("train", {"lr": rate}), start.recipe)
     else:
-        started = started.with_open("train", {"lr": rate_for(start.model.d), **task.fine_tuning})
+        started = started.with_open("train", {"lr": rate_for(start.model.d, task.rate_factor), **task.fine_tuning})
     if recipe.train.lora and "lr" not in recipe.train.model_fields_set:
         started = started.decided({"train": started.train.decided({"lr": FASTER * started.train.lr})})
     validate(type(recipe), started.model_dump(), origin=f"--from {start.path}")  # old and new parts together

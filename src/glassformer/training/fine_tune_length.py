@@ -19,9 +19,9 @@ RATE, RATE_WIDTH = 5e-5, 768  # the usual rate for BERT base; narrower models ta
 RATES = (1e-5, 3e-4)
 
 
-def rate_for(width: int) -> float:
-    """The highest learning rate for a pretrained body of this width with new heads."""
-    return float(f"{min(RATES[1], max(RATES[0], RATE * RATE_WIDTH / width)):.2g}")
+def rate_for(width: int, factor: float = 1.0) -> float:
+    """The highest learning rate for a pretrained body of this width with new heads; `factor` is the task's own."""
+    return float(f"{min(RATES[1], max(RATES[0], factor * RATE * RATE_WIDTH / width)):.2g}")
 
 
 def with_fine_tuning(prepared: Prepared) -> Prepared:
@@ -42,6 +42,8 @@ def batch_for(prepared: Prepared, together: int) -> int:
     smallest, largest = BATCH_TOKENS
     if prepared.baseline:
         return min(largest, max(smallest, int(EPOCHS[0] * tokens / UPDATES / together) // 256 * 256))
+    if wanted := prepared.task.fine_tuning.get("batch_tokens"):  # where an example is not one text
+        return max(FEWEST_TOKENS, wanted // together)
     count = max(1, len(prepared.examples))
     examples = min(MOST_TOGETHER, max(FEWEST_TOGETHER, train.epochs * count / UPDATES))
     return min(largest, max(FEWEST_TOKENS, round(examples * tokens / count / together)))

@@ -87,6 +87,7 @@ class Task:
     # Settings of [train] for a model that starts from another task's body, where they are open. Without lr, the width
     # decides it (training/fine_tune_length.py).
     fine_tuning: Mapping[str, Any] = MappingProxyType({"epochs": 3.0, "warmup": None})
+    rate_factor: float = 1.0  # of that rate, against the usual one for the model's width
     is_oldest: bool = False  # runs that name no task have this one
     decided_names: tuple[str, ...] = ()  # settings that `decided` and `fitted` choose
     adjusted_names: tuple[str, ...] = ()  # settings that `fitted` may change although the user may set them
