@@ -79,7 +79,7 @@ class TokenLabels(Task):
         weights_per_token=40,
         quick_predictions=True,
     )
-    # A window holds several sentences, so few of them make an update.
+    # A window holds several sentences: an update needs only a few windows.
     fine_tuning: Mapping[str, Any] = MappingProxyType({"epochs": 10.0, "warmup": None, "batch_tokens": 768})
     rate_factor = 2.5  # 2.5e-4 for MiniLM's width
     new_heads = ("head.", "inputs.casing.")
