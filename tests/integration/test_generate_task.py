@@ -282,3 +282,24 @@ def test_runs_of_different_tasks_cannot_be_compared(runs: dict[str, Path], train
     refused = command("compare", runs["gpt"], trained)
     assert refused.code == 2
     assert "was trained to generate and" in refused.err
+
+
+def test_the_validation_loss_is_that_of_the_whole_held_out_part_in_windows(tmp_path: Path) -> None:
+    """A plain loop over the last 10% of the characters, block by block, gives the same number."""
+    text = (write_running(tmp_path / "text.txt", years=False)).read_text()
+    given = settings(MODELS["gpt"], {"steps": 8, "valid_every": 8})
+    given["text"] = {"kind": "char"}
+    gf.train(
+        task="generate", data={"files": str(tmp_path / "text.txt"), "max_tokens": WINDOW}, out=tmp_path / "run", **given
+    )
+    model = gf.load(tmp_path / "run")
+    held = text[int(0.9 * len(text)) :]
+    ids = torch.tensor([model.bundle.marks.bos, *model.tokenizer.encode(held)])
+    assert len(ids) == 1 + len(held)
+    losses = []
+    with torch.inference_mode():
+        for at in range(0, len(held), WINDOW):
+            block, following = ids[at : at + WINDOW][: len(ids) - 1 - at], ids[at + 1 : at + 1 + WINDOW]
+            logits = model.model.head(model.model.states(block[None]))[0]
+            losses.append(torch.nn.functional.cross_entropy(logits, following, reduction="none"))
+    assert validations(tmp_path / "run")[-1]["valid_loss"] == pytest.approx(torch.cat(losses).mean().item(), rel=1e-5)

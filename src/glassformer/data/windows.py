@@ -24,6 +24,7 @@ class WindowBatch:
     lengths: Tensor  # (B,)
     target_out: Tensor  # (B, T)
     index: Index
+    padding: int  # tokens that are only there to make the windows equally long
 
     @property
     def target_lengths(self) -> Tensor:
@@ -34,9 +35,13 @@ class WindowBatch:
         """(B, T), True where there is a token to predict."""
         return torch.arange(self.ids.size(1), device=self.ids.device) < self.lengths[:, None]
 
+    def real(self, values: Tensor) -> Tensor:
+        """(B, T, ...) -> (M, ...): what belongs to tokens. Windows of equal lengths need no copy."""
+        return values.flatten(0, 1) if self.padding == 0 else values[self.target_mask]
+
     @property
     def weight(self) -> int:
-        return int(self.lengths.sum())
+        return self.ids.numel() - self.padding
 
     tokens = weight
 
@@ -66,8 +71,9 @@ class Windows:
 
     def batch(self, index: Index, random: np.random.Generator | None = None) -> WindowBatch:  # noqa: ARG002
         rows = self.columns["text"].padded(index, pad=self.pad)
-        lengths = torch.from_numpy(self.columns["text"].lengths_of(index) - 1)
-        return WindowBatch(rows[:, :-1], lengths, rows[:, 1:], index)
+        lengths = self.columns["text"].lengths_of(index) - 1
+        padding = len(index) * (rows.size(1) - 1) - int(lengths.sum())
+        return WindowBatch(rows[:, :-1], torch.from_numpy(lengths), rows[:, 1:], index, padding)
 
 
 def encode_windows(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from glassformer.nn.cache import KVCache
 from glassformer.nn.masks import additive, causal_mask
 from glassformer.nn.positions import Rotation, rotate
-from glassformer.nn.short_attention import short_attention, suits
+from glassformer.nn.short_attention import short_attention, suits, suits_causal
 from glassformer.nn.taps import Tap
 
 
@@ -53,12 +53,12 @@ class ScaledDotProduct(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """q (B, H, T, E), k and v (B, G, K, E), mask broadcastable to (B, H, T, K) -> z (B, H, T, E)."""
         causal = causal and q.size(2) > 1  # one query is at the last key: nothing to hide
-        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits(q, k, None)):
+        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits_causal(q, k)):
             mask = with_causality(mask, q, k)
             causal = False
         if self.heard:
             return self.plain(q, k, v, mask)
-        if suits(q, k, mask):
+        if not causal and suits(q, k, mask):
             return short_attention(q, k, v, mask, 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale)
         grouped = q.size(1) != k.size(1)
         return F.scaled_dot_product_attention(

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+LONGEST_CAUSAL = 48  # keys, for language models
 LONGEST = 128  # keys; beyond, the fused kernel is as fast and needs less memory
 
 
@@ -27,6 +28,11 @@ def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
         and not torch.is_autocast_enabled("cpu")
         and (mask is None or (mask.dtype == q.dtype and not sees_nothing(mask)))
     )
+
+
+def suits_causal(q: Tensor, k: Tensor) -> bool:
+    """The same where each query sees only what is before it: the fused kernel leaves out the other half."""
+    return k.size(2) < LONGEST_CAUSAL and suits(q, k, None)
 
 
 def sees_nothing(mask: Tensor) -> bool:

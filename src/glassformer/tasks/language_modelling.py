@@ -74,7 +74,7 @@ class LanguageModelling(Task):
         batch_tokens=(1024, 4096),
         updates=1000,
         weights_per_token=20,
-        tokens_per_weight=3.0,
+        tokens_per_weight=2.5,
         quick_predictions=True,
     )
     decided_names = ("model.vocabulary",)
@@ -158,9 +158,8 @@ class LanguageModelling(Task):
     def loss(self, setup: Setup, model: Any, batch: WindowBatch) -> tuple[Tensor, int]:
         """Cross-entropy of each next token; for a model with experts, also a penalty for uneven use of them."""
         hidden, balance = hidden_and_balance(model, batch)
-        real = batch.target_mask
         smoothing = setup.recipe.train.label_smoothing
-        summed = model.head.loss(hidden[real], batch.target_out[real], label_smoothing=smoothing)
+        summed = model.head.loss(batch.real(hidden), batch.real(batch.target_out), label_smoothing=smoothing)
         if balance is not None:
             summed = summed + setup.recipe.model.balance * balance * batch.weight
         return summed, batch.weight

@@ -70,3 +70,11 @@ def test_each_epoch_begins_elsewhere_and_the_same_epoch_does_not() -> None:
     assert cuts[3] == tuple(pool.of_epoch(np.random.default_rng([1, 3])).lengths[:, 0].tolist())
     assert len(set(cuts)) > 3
     assert all(sum(cut) == 26 for cut in cuts)
+
+
+def test_what_belongs_to_tokens_is_the_same_with_and_without_padding() -> None:
+    pool = Windows(Columns({"text": windows(["abcdefgh", "abc", "abcdefg"], 8)}), pad=0)
+    for index in ([0], [0, 1], [1, 2, 0]):
+        batch = pool.batch(np.array(index))
+        assert batch.weight == int(batch.lengths.sum())
+        assert batch.real(batch.target_out).tolist() == batch.target_out[batch.target_mask].tolist()
