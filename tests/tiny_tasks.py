@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from toy_corpus import write_toy
+from toy_images import MODEL as IMAGE_MODEL
+from toy_images import caption_sections, class_sections, write_captions, write_idx
 from toy_texts import settings, write_labelled, write_questions, write_running, write_scored, write_tagged
 from toy_written import write_last_words, write_written
 
@@ -75,6 +77,16 @@ def answer(folder: Path) -> Recipe:
     return {"task": "answer", "data": data, **settings({"kind": "bert"}, TRAIN)}
 
 
+def classify_images(folder: Path) -> Recipe:
+    """With random changes of the images, which depend only on the number of the batch."""
+    return {"task": "classify-images", "data": {"files": write_idx(folder)}, **class_sections(TRAIN)}
+
+
+def caption(folder: Path) -> Recipe:
+    data = {"files": str(write_captions(folder)), "augment": "shift"}
+    return {"task": "caption", "data": data, **caption_sections(TRAIN)}
+
+
 TINY: dict[str, Callable[[Path], Recipe]] = {
     "translate": translate,
     "generate": generate,
@@ -86,9 +98,12 @@ TINY: dict[str, Callable[[Path], Recipe]] = {
     "rewrite": rewrite,
     "summarise": summarise,
     "infill": infill,
+    "classify-images": classify_images,
+    "caption": caption,
 }
 WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {  # sections of a recipe that turn random parts off
     "tag": {"data": {"hidden_words": 0.0}},
+    "caption": {"model": {"encoder": {**IMAGE_MODEL, "dropout": 0.0}}},
 }
 
 

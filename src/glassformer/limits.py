@@ -26,6 +26,8 @@ MINUTES = 525_600  # a year
 # Text and data
 VOCABULARY = 1_000_000  # of a tokenizer that is trained here; imported ones may be larger
 PHRASES = 1_000_000  # in the phrasebook
+SIDE = 2048  # pixels of training images, high or wide
+SCENES = 1_000_000  # drawn
 
 # Models
 BLOCKS = 1000

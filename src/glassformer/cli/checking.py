@@ -38,6 +38,9 @@ DOCTOR_EXAMPLES = """
   glassformer doctor --task classify train.tsv --columns text,label --valid valid.tsv
       [dim]labelled texts: the balance of the labels, duplicates, conflicting labels, malformed rows[/dim]
 
+  glassformer doctor --task classify photos/ --test more-photos/
+      [dim]images: sizes, classes, unreadable files, duplicates, and leaks to the test images[/dim]
+
   glassformer doctor --task generate books/
       [dim]texts for a language model[/dim]
 
@@ -100,7 +103,9 @@ DoctorColumns = Annotated[
 Languages = Annotated[str | None, typer.Option(metavar="EN,DE", help="The two languages, as the files name them.")]
 TaskOption = Annotated[
     DoctorTask,
-    typer.Option(help="What the data is for: sentence pairs, labelled texts, texts, labels of words, or questions."),
+    typer.Option(
+        help="What the data is for: sentence pairs, labelled texts, texts, labels of words, questions, images."
+    ),
 ]
 Tokens = Annotated[
     Path | None, typer.Option(metavar="MODEL", help="Questions: also check the answers against its tokens.")

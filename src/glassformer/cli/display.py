@@ -106,7 +106,7 @@ class TrainingDisplay(StageDisplay):
         self.pace: Pace | None = None
         self.best_by = "auto"
         self.metrics: Mapping[str, Metric] = {}
-        self.predicted_by = ""
+        self.predicted_by, self.unit = "", "tokens"
         self.smooth_loss: float | None = None
         self.smooth_rate: float | None = None
         self.tokens = 0
@@ -135,7 +135,8 @@ class TrainingDisplay(StageDisplay):
         if (train.ranks or 1) > 1:
             machine = f"{train.ranks} processes, each on {machine}"
         batches = train.accumulate * (train.ranks or 1)
-        tokens = f"{train.batch_tokens:,} tokens" if batches == 1 else f"{batches} x {train.batch_tokens:,} tokens"
+        self.unit = task.tokens
+        tokens = f"{f'{batches} x ' if batches > 1 else ''}{train.batch_tokens:,} {self.unit}"
         self.on_stage(f"{where}: {train.steps:,} steps of {tokens} on {machine}")
         early = " (may stop earlier if validation stops improving)" if train.patience else ""
         self.on_stage(f"Estimate: {forecast}{early}")
@@ -155,7 +156,7 @@ class TrainingDisplay(StageDisplay):
 
     def figures(self, progress: RunProgress) -> str:
         """Loss and speed of the last steps, and the best validation so far."""
-        rate = [f"{self.smooth_rate:,.0f} tokens/s"] if self.smooth_rate else []
+        rate = [f"{self.smooth_rate:,.0f} {self.unit}/s"] if self.smooth_rate else []
         parts = [f"loss {self.smooth_loss:.3f}", *rate, f"epoch {progress.epoch + 1}", self.best(progress)]
         return " · ".join(part for part in parts if part)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -29,6 +30,11 @@ class DoctorTask(Enum):
     SUMMARISE = "summarise"
     INFILL = "infill"
     ANSWER = "answer"
+    CLASSIFY_IMAGES = "classify-images"
+    CAPTION = "caption"
+
+
+IMAGE_TASKS = (DoctorTask.CLASSIFY_IMAGES, DoctorTask.CAPTION)
 
 
 def refuse_for_pairs_only(task: DoctorTask, *, languages: str | None, report: Path | None) -> None:
@@ -53,6 +59,9 @@ def examine_other(
 
     if tokens is not None and task is not DoctorTask.ANSWER:
         raise SettingsError(f"--tokens {tokens}: only with --task answer. Leave it out.")
+    if (images := image_task(task, files)) is not None:
+        images(files, held, columns, as_json=as_json)
+        return
     from glassformer.cli.display import reading
     from glassformer.cli.written_view import show_written_findings
     from glassformer.config import validate
@@ -76,7 +85,7 @@ def examine_other(
         DoctorTask.INFILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.ANSWER: (AnswerDataSettings, examine_answers, findings_view.show_answer_findings),
     }[task]
-    chosen = validate(settings, {"columns": columns}, origin="doctor").columns
+    chosen = validate(cast(Any, settings), {"columns": columns}, origin="doctor").columns  # each has columns
     more = {} if tokens is None else {"check": token_check(tokens)}
     with reading("examining") as progress:
         found: Any = examine(files, columns=chosen, held=held, listener=Quiet(progress), **more)
@@ -86,6 +95,18 @@ def examine_other(
         show(found, findings_view.findings_console())  # type: ignore[operator]
     if not found.words:
         raise DataError(found.refused)  # also for scripts: nothing can be used
+
+
+def image_task(task: DoctorTask, files: Sequence[str]) -> Callable[..., None] | None:
+    """How images are examined; None if the data is something else."""
+    from glassformer.tasks.registry import task_for
+
+    found = DoctorTask(task_for(task.value, files))
+    if found not in IMAGE_TASKS:
+        return None
+    from glassformer.cli.image_findings_view import examine_pictures
+
+    return partial(examine_pictures, found.value)
 
 
 def token_check(model: Path) -> TokenCheck:

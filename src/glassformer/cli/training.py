@@ -39,6 +39,9 @@ TRAIN_EXAMPLES = """
   glassformer train --task similar --data STS-B/train.tsv --from all-MiniLM-L6-v2/ --budget 10m --out runs/sts
       [dim]a score for two texts, such as how similar they are; GLUE's files are read as they are[/dim]
 
+  glassformer train --task classify --data photos/ --valid 10% --budget 10m --out runs/animals
+      [dim]a classifier of images, from a folder for each class (photos/cat/1.png) or IDX files (MNIST)[/dim]
+
   glassformer train --task classify --data reviews.tsv --from all-MiniLM-L6-v2/ --out runs/mood
       [dim]the same, starting from the weights of a pretrained model[/dim]
 
@@ -80,7 +83,8 @@ RECIPE_EXAMPLES = """
 FILES = {"--source", "--target", "--pairs", "--data", "--valid"}
 PAIRS_ONLY = ("source", "target", "pairs", "languages", "corpus", "filters")  # settings of sentence pairs
 TASK_HELP = (
-    "The task: translate (default), generate, fill, classify, similar, tag, answer, rewrite, summarise or infill."
+    "The task: translate (default), generate, fill, classify, similar, tag, answer, rewrite, summarise, infill, "
+    "caption or classify-images."
 )
 
 
@@ -183,7 +187,7 @@ def settings_tree(
     """The recipe file with the options for task and data added. Without a task, it is that of the run to start from."""
     from glassformer.cli.recipes import recipe_named
     from glassformer.config import merge
-    from glassformer.tasks.registry import DEFAULT, TASKS, task_named
+    from glassformer.tasks.registry import DEFAULT, TASKS, task_for, task_named
 
     tree = recipe_named(recipe) if recipe else {}
     if task is not None and tree.get("task", task) != task:
@@ -195,6 +199,7 @@ def settings_tree(
         for option in PAIRS_ONLY:
             if option in data:
                 raise SettingsError(f"--{option} is for sentence pairs (--task {DEFAULT}). Give files with --data.")
+    name = task_for(str(name), files or tree.get("data", {}).get("files", []))
     if files:
         data["pairs" if name == DEFAULT else "files"] = [*data.get("pairs", []), *files]
     return merge(tree, {"task": name, **({"data": data} if data else {})})
@@ -248,11 +253,18 @@ def train_and_show(recipe: Recipe, *, accept_changes: bool, as_json: bool) -> No
     with stopping_in_one_line(), TrainingDisplay(recipe.out or "") as display:
         clock = clock_from_now(process_age())
         progress = train_by(recipe, watcher=display, accept_changes=accept_changes, clock=clock)
-    display.show_end(progress, verb=recipe.task, texts=texts_each(recipe))
+    display.show_end(progress, verb=verb_of(recipe.task), texts=texts_each(recipe))
     if as_json:
         typer.echo(json.dumps({"out": recipe.out, **vars(progress)}))
     if not progress.stopped:
         raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not continue
+
+
+def verb_of(task: str) -> str:
+    """The command that uses the result of a task."""
+    from glassformer.tasks.registry import task_named
+
+    return task_named(task).verb or task
 
 
 def texts_each(recipe: Recipe) -> int:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Ids = NDArray[np.int32] | NDArray[np.uint32] | NDArray[np.uint16]
+Ids = NDArray[np.int32] | NDArray[np.uint32] | NDArray[np.uint16] | NDArray[np.uint8]  # bytes: pixels
 Index = NDArray[np.int64]
 
 

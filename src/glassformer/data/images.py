@@ -78,6 +78,16 @@ class Preparation:
         return F.interpolate(image[None], size=size, mode=MODES[self.resample], **options)[0]
 
 
+def fitted(picture: Picture, size: tuple[int, int], channels: int) -> Picture:
+    """An image as bytes of this size, with this number of channels; the sides are stretched if necessary."""
+    coloured = recoloured(picture, channels)
+    if coloured.shape[:2] == size:
+        return coloured
+    image = torch.from_numpy(np.array(coloured)).permute(2, 0, 1)
+    resized: Picture = Preparation(channels, size).resized(image).permute(1, 2, 0).numpy()
+    return resized
+
+
 def recoloured(picture: Picture, channels: int) -> Picture:
     """Converts to this number of channels: grey to colour by repeating it, colour to grey by brightness."""
     if picture.ndim != 3 or picture.shape[2] not in (1, 3, 4, channels) or 0 in picture.shape:

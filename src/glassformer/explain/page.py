@@ -18,8 +18,8 @@ from glassformer.explain.report import CurvePoint, Report, ShownTable
 from glassformer.printable import with_visible_directions
 
 SCRIPTS = (
-    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "compared.js", "sentence.js",
-    "attention.js", "positions.js", "lengths.js", "corpus.js", "page.js",
+    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "galleries.js", "compared.js",
+    "sentence.js", "attention.js", "positions.js", "lengths.js", "corpus.js", "page.js",
 )  # fmt: skip
 DIGITS = 4  # significant digits of numbers that are drawn: more than a screen can show, and the file stays small
 EXACT = (Score, ShownComparison, ShownTable)  # numbers that are printed: rounded only when they are shown

@@ -48,6 +48,27 @@ class ShownTable:
 
 
 @dataclass(frozen=True)
+class ShownPicture:
+    """An image with lines of text below it."""
+
+    source: str  # a data: address
+    about: str  # what it shows, for readers who do not see it
+    lines: tuple[str, ...]
+    mark: str = ""  # right, wrong, or nothing
+
+
+@dataclass(frozen=True)
+class ShownGallery:
+    """Images that a task adds, with a heading."""
+
+    key: str  # of its section
+    title: str
+    note: str
+    pictures: tuple[ShownPicture, ...]
+    wide: bool = False  # the lines are sentences
+
+
+@dataclass(frozen=True)
 class ShownStep:
     """One decoding step and its most probable candidates."""
 
@@ -222,6 +243,7 @@ class Report:
     watched: Sequence[Watched] = ()
     samples: Sequence[Sample] = ()
     tables: Sequence[ShownTable] = ()
+    galleries: Sequence[ShownGallery] = ()
     sentence: ShownSentence | None = None
     positions: Sequence[Sequence[float]] = ()  # [position][dimension]
     alignment: ShownAlignment | None = None

@@ -22,6 +22,8 @@ ALL = "all"  # instead of the name of one attention
 SUBLAYERS = {"attention": "self-attention", "self_attention": "self-attention", "cross_attention": "cross-attention"}
 LEFT = ("", "looks at", "patches", "experts")  # columns of text, not of numbers
 PATCHES_SHOWN = 3  # the most attended patches of each token
+SHADES = " ░▒▓█"
+MAP_WIDTH, MAPS_WIDTH = 10, 96  # characters of a map at least, and of maps side by side
 LINES = 32  # the most tokens, or heads, that get a line each
 
 
@@ -153,7 +155,28 @@ def image_parts(attention: Attention, pattern: Tensor, where: str) -> list[Rende
     title = f"{where}: which patches {who} reads; 100 is the most, {share:.1%}. Not patches: {float(read[0]):.0%}"
     columns, rows = ([str(i + 1) for i in range(count)] for count in (across, down))
     parts = [heat_map(grid / share if share else grid, columns=columns, rows=rows, title=title), Text()]
-    return parts if own else [*parts, patches_view(attention, pattern), Text()]
+    return parts if own else [*parts, token_maps(attention, pattern), Text(), patches_view(attention, pattern), Text()]
+
+
+def token_maps(attention: Attention, pattern: Tensor) -> Group:
+    """A small map of the image for each token: the darker a patch, the more of it the token reads."""
+    assert attention.keys.grid is not None
+    across = max(2 * attention.keys.grid[1], MAP_WIDTH)
+    each = max(1, MAPS_WIDTH // (across + 2))
+    lines: list[RenderableType] = [Text("The patches that each token reads", style="bold")]
+    named = list(zip(attention.queries.pieces, pattern[:, 1:], strict=True))
+    for start in range(0, min(len(named), LINES), each):
+        part = named[start : start + each]
+        maps = [shaded_map(weights.unflatten(0, attention.keys.grid)) for _, weights in part]
+        lines.append(Text("  ".join(f"{visible(piece)[:across]:<{across}}" for piece, _ in part)))
+        lines += [Text("  ".join(f"{row:<{across}}" for row in rows)) for rows in zip(*maps, strict=True)]
+    return Group(*lines)
+
+
+def shaded_map(grid: Tensor) -> list[str]:
+    """(down, across) -> a line of text for each row; the largest value is full."""
+    most = float(grid.max()) or 1.0
+    return ["".join(2 * SHADES[min(4, int(5 * value / most))] for value in row) for row in grid.tolist()]
 
 
 def patches_view(attention: Attention, pattern: Tensor) -> Group:

@@ -7,9 +7,10 @@ Read from top to bottom: settings, inputs, block, model. Shapes: B images, C cha
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import torch
+import torch.nn.functional as F
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
@@ -18,7 +19,7 @@ from glassformer.config import Settings
 from glassformer.errors import ModelError
 from glassformer.models.batches import ImageBatch
 from glassformer.models.sizes import filled
-from glassformer.nn.attention import SelfAttention
+from glassformer.nn.attention import SelfAttention, split_heads
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead
@@ -135,6 +136,17 @@ class Block(nn.Module):
         x = self.self_attention_residual(x, self.self_attention)
         return self.feed_forward_residual(x, self.feed_forward)
 
+    def first(self, x: Tensor) -> Tensor:
+        """The first token after this block, (B, 1, D): the same numbers, without what no one reads."""
+        attention, residual = self.self_attention, self.self_attention_residual
+        normed, width = residual.norm(x), attention.rows[0]
+        weight, bias = attention.qkv.weight, attention.qkv.bias
+        q = F.linear(normed[:, :1], weight[:width], None if bias is None else bias[:width])  # (B, 1, D)
+        kv = F.linear(normed, weight[width:], None if bias is None else bias[width:])  # (B, T, 2D)
+        q, k, v = (split_heads(part, attention.head_width) for part in (q, *kv.split(attention.rows[1:], dim=-1)))
+        x = x[:, :1] + residual.dropout(attention.out(attention.core(q, k, v)))
+        return self.feed_forward_residual(x, self.feed_forward)
+
 
 class Vit(WithTaps):
     """Inputs, N blocks, a final norm, and what reads the first token: the pooler and a head, if there are any."""
@@ -155,8 +167,16 @@ class Vit(WithTaps):
 
     def forward(self, batch: ImageBatch) -> Tensor:
         """Logits (B, classes) of whole images; without a head, their vectors (B, D)."""
-        hidden = self.hidden(batch)
+        hidden = self.hidden(batch) if self.heard else self.first(batch)
         return self.pool(hidden) if self.head is None else self.logits(self.head(hidden[:, 0]))
+
+    def first(self, batch: ImageBatch) -> Tensor:
+        """The last hidden state of the first token, (B, 1, D), which is all that heads read."""
+        x = self.inputs(batch.images)
+        *blocks, last = self.blocks
+        for block in blocks:
+            x = block(x)
+        return self.final_norm(cast(Block, last).first(x))
 
     def hidden(self, batch: ImageBatch) -> Tensor:
         """The last hidden states (B, 1 + P, D), normalised. Images may have any size."""

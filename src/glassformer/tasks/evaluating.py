@@ -49,7 +49,7 @@ def imported(name: str, user: LoadedModel) -> Trained:
     for task in map(task_named, TASKS):
         recipe = task.recipe_of(user.bundle) if user.bundle.kind in task.kinds else None
         if recipe is not None:
-            return Trained(name, task, Setup(recipe, tokenizers_of(user.bundle)), user)
+            return Trained(name, task, Setup(recipe, tokenizers_of(task, user.bundle)), user)
     raise RunError(
         f"{name} is an imported {user.bundle.kind} model. Imported translators and runs of `glassformer train` can be "
         "measured; fine-tune this one first (glassformer train --from)."
@@ -101,7 +101,7 @@ def evaluate_model(
     measured = (*chosen, LOSS) if task.reports_loss and metrics is None else chosen
     losses = pool = None
     if any(metric.from_losses for metric in measured):
-        pool = task.pool(setup, task.encode_held(setup, examples).columns)
+        pool = task.pool_held(setup, task.encode_held(setup, examples).columns)
         losses = held_losses(task, setup, user.model, pool)
     predictions: list[Any] = []
     how = ""

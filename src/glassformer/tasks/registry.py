@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
 from glassformer.errors import SettingsError
@@ -18,8 +19,22 @@ TASKS: dict[str, tuple[str, str]] = {  # verb: file, class
     "rewrite": ("glassformer.tasks.text_to_text", "TextToText"),
     "summarise": ("glassformer.tasks.summaries", "Summaries"),
     "infill": ("glassformer.tasks.span_corruption", "SpanCorruption"),
+    "caption": ("glassformer.tasks.captions", "Captions"),
+    "classify-images": ("glassformer.tasks.image_classes", "ImageClasses"),
 }
 DEFAULT = "translate"
+
+
+def task_for(name: str, files: Sequence[str]) -> str:
+    """The task of that name for these files: `classify` means classes of images if the files are images.
+
+    People classify images and texts with one verb, but the two tasks share neither data nor models nor settings.
+    """
+    if name != "classify" or not files:
+        return name
+    from glassformer.data.sources.image_files import are_images
+
+    return "classify-images" if are_images(files) else name
 
 
 def task_named(name: str) -> Task:

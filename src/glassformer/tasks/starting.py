@@ -39,20 +39,22 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
             f"--from {path}: it is a {bundle.kind} model; {task.name} trains {listed(task.kinds)} models."
         )
     recipe = task.recipe_of(bundle)
-    weights, tokenizers = weights_of(bundle.model), tokenizers_of(bundle)
+    weights, tokenizers = weights_of(bundle.model), tokenizers_of(task, bundle)
     if recipe is not None:
-        return Start(path, recipe.text, recipe.model, tokenizers, weights, recipe)
+        return Start(path, recipe.text, recipe.model, tokenizers, weights, recipe, bundle.extras)
     config = cast(Settings, bundle.model.config)
     if bundle.extras.get("pooling") == "mean" and hasattr(config, "pooling"):  # no one has trained its pooler
         config = config.decided({"pooling": "mean"})
-    return Start(path, TextSettings(kind="imported"), config, tokenizers, weights)
+    return Start(path, TextSettings(kind="imported"), config, tokenizers, weights, extras=bundle.extras)
 
 
 def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def tokenizers_of(bundle: Bundle) -> Tokenizers:
+def tokenizers_of(task: Task, bundle: Bundle) -> Tokenizers:
+    if not task.has_text:
+        return {}
     if bundle.tokenizer is None:
         raise SettingsError("The model to start from has no tokenizer. Put its tokenizer.json into the model folder.")
     if bundle.target is None:

@@ -14,7 +14,7 @@ from glassformer.tasks.closing import close_run
 from glassformer.tasks.forking import check_process
 from glassformer.tasks.live_report import LiveReport
 from glassformer.tasks.model import described
-from glassformer.tasks.registry import DEFAULT, task_named
+from glassformer.tasks.registry import DEFAULT, task_for, task_named
 from glassformer.tasks.starting import open_start
 from glassformer.training.job import Progress
 from glassformer.training.plan import Forecast
@@ -79,12 +79,19 @@ def recipe_of(
         named = "pairs" if (task or (DEFAULT if recipe is None else task_in(recipe))) == DEFAULT else "files"
         added["data"] = section_of("data", data) if isinstance(data, Mapping) else {named: files_of(data)}
     if task is not None:
-        added["task"] = task
+        added["task"] = task_for(task, files_in(added.get("data", {})))
     if not added and recipe is not None:
         return recipe
     check_recipe(recipe)
     tree = {} if recipe is None else recipe if isinstance(recipe, Mapping) else recipe.model_dump(exclude_unset=True)
     return merge(dict(tree), added)
+
+
+def files_in(data: Any) -> list[str]:
+    """The names of files in the settings of [data]; none if they are something else."""
+    files = data.get("files", []) if isinstance(data, Mapping) else []
+    given = [files] if isinstance(files, str | Path) else files
+    return [str(one) for one in given if isinstance(one, str | Path)] if isinstance(given, list | tuple) else []
 
 
 def section_of(name: str, values: Any) -> Any:

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 Image = str | Path | NDArray[Any]
 Progress = Callable[[int], None]  # how many more images are done
 
-BATCH = 16  # images
+BATCH, MOST_BATCH = 16, 128  # images
+PIXELS = 1 << 19  # numbers in a batch of more than 16 images
 CAPTION = GenerateOptions(max_new=64, beam=5)
 
 
@@ -158,7 +159,7 @@ class ImageModel(LoadedModel):
             raise ModelError("This model has no classes: it is " + without_classes(self.model))
         check_arguments(GenerationSettings, {"top": top})
         results: list[list[Guess]] = [[] for _ in pictures]
-        for places, images in batches_of(self.prepared(pictures), BATCH):
+        for places, images in batches_of(prepared := self.prepared(pictures), at_once(prepared)):
             probabilities = self.model(ImageBatch(images.to(self.device))).float().softmax(dim=-1)  # (B, classes)
             labels = self.bundle.extras.get("labels", [])
             for place, guesses in zip(places, likeliest(probabilities, labels, top=top), strict=True):
@@ -219,7 +220,7 @@ class ImageModel(LoadedModel):
     ) -> list[list[Continuation]]:
         generator = self.caption_generator()
         results: list[list[Continuation]] = [[] for _ in pictures]
-        for places, images in batches_of(self.prepared(pictures), BATCH):
+        for places, images in batches_of(prepared := self.prepared(pictures), at_once(prepared)):
             captions = generator.continuations(list(images), options, numbers=places)
             for place, found in zip(places, captions, strict=True):
                 results[place] = found
@@ -236,6 +237,12 @@ class ImageModel(LoadedModel):
             )
         inputs = ImageInputs(start_token(self.bundle.marks), self.model.config.max_length)
         return ContinuationGenerator(self.bundle, inputs)
+
+
+def at_once(images: Sequence[Tensor]) -> int:
+    """How many images are in a batch: more if they are small."""
+    largest = max((image.numel() for image in images), default=1)
+    return max(BATCH, min(MOST_BATCH, PIXELS // largest))
 
 
 def is_one(shown: object) -> bool:

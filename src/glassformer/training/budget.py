@@ -125,8 +125,8 @@ def described(task: Task, recipe: Any) -> str:
     """The chosen settings in one line."""
     model, train = recipe.model, recipe.train
     return (
-        f"{task.shape(recipe)}, dropout {model.dropout:g}, {train.steps:,} steps of {train.batch_tokens:,} tokens by "
-        f"{train.optimiser}, highest rate {train.lr:.2g}"
+        f"{task.shape(recipe)}, dropout {model.dropout:g}, {train.steps:,} steps of {train.batch_tokens:,} "
+        f"{task.tokens} by {train.optimiser}, highest rate {train.lr:.2g}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ class Start:
     tokenizers: Tokenizers
     weights: Mapping[str, Tensor]
     recipe: Any = None  # if it is a run of the same task; None: only its body is used, with new heads
+    extras: Mapping[str, Any] = field(default_factory=dict)  # of an imported model's folder
 
     @property
     def is_whole(self) -> bool:
@@ -58,6 +59,7 @@ def started_from(task: Task, start: Start, recipe: R) -> R:
         started = task.inherited(started.with_open("train", {"lr": rate}), start.recipe)
     else:
         started = started.with_open("train", {"lr": rate_for(start.model.d, task.rate_factor), **task.fine_tuning})
+        started = task.with_body(started, start.extras)
     if recipe.train.lora and "lr" not in recipe.train.model_fields_set:
         started = started.decided({"train": started.train.decided({"lr": FASTER * started.train.lr})})
     validate(type(recipe), started.model_dump(), origin=f"--from {start.path}")  # old and new parts together

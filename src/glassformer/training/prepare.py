@@ -99,6 +99,8 @@ def make_tokenizers(task: Task, recipe: Any, material: Material, watcher: Traini
         raise SettingsError(
             "text.kind = 'imported' is the vocabulary of an imported model: fine-tune that model with --from."
         )
+    if not task.has_text:
+        return {}
     watcher.on_stage("Learning the vocabulary")
     return task.make_tokenizers(recipe, material, watcher)
 
@@ -124,7 +126,7 @@ def refuse_other_ranks(wanted: int | None, ranks: Ranks) -> None:
 
 def encode(task: Task, setup: Setup, material: Material, watcher: TrainingWatcher) -> TokenCache:
     """The training examples as ids on disk; reused if an earlier run made them from the same data."""
-    watcher.on_stage("Turning the data into tokens")
+    watcher.on_stage(f"Turning the data into {task.tokens}")
     marks = [tokenizer.fingerprint() for tokenizer in setup.tokenizers.values()]
     parts = [task.name, material.fingerprints["train"], *marks, task.encoding(setup.recipe)]
     root = cache_folder()
@@ -134,7 +136,7 @@ def encode(task: Task, setup: Setup, material: Material, watcher: TrainingWatche
         task.stream(setup, material),
         partial(task.encode, setup),
         progress=lambda done: watcher.on_count(done, material.count),
-        on_wait=lambda: watcher.on_stage("Waiting for another run that is turning the same data into tokens"),
+        on_wait=lambda: watcher.on_stage("Waiting for another run that prepares the same data"),
         on_damage=watcher.on_stage,
     )
     sweep(root)

@@ -34,7 +34,7 @@ def send_prepared(prepared: Prepared) -> None:
         {
             "recipe": to_toml(prepared.recipe),
             "tokenizers": {name: one.to_json() for name, one in prepared.tokenizers.items()},
-            "held": list(prepared.material.valid),
+            "held": [prepared.task.to_json(one) for one in prepared.material.valid],
             "fingerprints": prepared.material.fingerprints,
             "caches": [cache.folder.name for cache in caches],
             "shares": shares,

@@ -1,71 +1,26 @@
 """The interface between the training engine and what is learned.
 
 A task is a class of stateless functions: how its data is read, which ids are stored, how a batch, a loss, a prediction
-and a score are made. The engine (this package) does the rest, which is the same for every task: exact resume, several
-ranks, budgets, forecasts, divergence reports, averaging, validation and the choice of the weights. Reports and
-comparisons (`tasks/`) also work for every task.
-
-`tasks/sentence_classes.py` is a small task to read first.
+and a score are made. The engine (this package) does the rest: exact resume, several ranks, budgets, forecasts,
+divergence reports, averaging, validation, the choice of the weights. `tasks/sentence_classes.py` is a small task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor, nn
 
 from glassformer.data.columns import Columns, Encoded, Pool, Pools
+from glassformer.data.sources.examples import Listener as Listener
 from glassformer.evaluate.metric import Counts, Metric
 from glassformer.text import Tokenizer
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.recipe import Recipe
-
-Example = Any  # what a task reads: a pair of sentences, a text with its label, ...
-Tokenizers = Mapping[str, Tokenizer]  # by the name of their file in the run folder
-TOKENIZER = "tokenizer.json"  # where there is one
-
-
-class Listener(Protocol):
-    """Is notified of what is found while data is read."""
-
-    def on_stage(self, text: str) -> None: ...
-    def on_count(self, done: int, total: int) -> None: ...
-
-
-@dataclass(frozen=True)
-class Material:
-    """The training examples of a run, as a stream that can be restarted, and its held-out examples."""
-
-    train: Callable[[], Iterator[Example]]
-    count: int  # examples that `train` gives
-    valid: Sequence[Example]
-    fingerprints: dict[str, str]  # "train" and "valid": sha256 of the examples; "files": of the raw files
-    test: Sequence[Example] | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)  # the task's own, e.g. what the checks found
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a task's functions need besides data: the same on every rank, and when a run is loaded."""
-
-    recipe: Any  # of the task's own class
-    tokenizers: Tokenizers
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The only one, where a task has one."""
-        return self.tokenizers[TOKENIZER]
-
-
-@dataclass(frozen=True)
-class ReportParts:
-    """What a task adds to the report of a finished run."""
-
-    page: Mapping[str, Any] = field(default_factory=dict)  # fields of `explain.report.Report`
-    record: Mapping[str, Any] = field(default_factory=dict)  # fields of the last line of metrics.jsonl
+from glassformer.training.task_parts import TOKENIZER as TOKENIZER
+from glassformer.training.task_parts import Example, Material, ReportParts, Setup, Tokenizers
 
 
 class Task:
@@ -77,6 +32,7 @@ class Task:
     """
 
     name: str  # the verb that uses the result: "translate", "classify", ...
+    verb: str = ""  # the same, if several tasks share a verb
     title: str  # for reports: "A Transformer that learns to translate"
     unit: str  # what an example is called, with its plural: "pair", "pairs"
     units: str
@@ -98,6 +54,8 @@ class Task:
     reports_loss: bool = True  # the report has the loss in addition to the metrics
     has_columns: bool = False  # its files always have columns, whatever their names
     no_prediction: Any = ""  # for an example that nothing can be predicted for, such as an empty text
+    has_text: bool = True  # examples have text, so there is a vocabulary to learn
+    tokens: str = "tokens"  # what the length of an example is counted in: "patches"
 
     def __init_subclass__(cls) -> None:
         if "recipe" in vars(cls) and "metrics" not in vars(cls):
@@ -173,8 +131,15 @@ class Task:
         """The examples with their lengths, ready to become batches. Random parts come from `batch`'s generator."""
         raise NotImplementedError
 
+    def pool_held(self, setup: Setup, columns: Columns) -> Pool:
+        """The same for held-out examples, which are never changed at random."""
+        return self.pool(setup, columns)
+
+    def to_json(self, example: Example) -> Any:
+        return example
+
     def from_json(self, example: Any) -> Example:
-        """A held-out example from JSON, which has lists but no tuples."""
+        """A held-out example from the JSON of `to_json`, which has lists but no tuples."""
         return tuple(tuple(part) if isinstance(part, list) else part for part in example)
 
     # The model
@@ -340,6 +305,10 @@ class Task:
 
     def inherited(self, recipe: Any, base: Any) -> Any:  # noqa: ARG002
         """The recipe with what it takes over from the run of this task that it starts from, such as the classes."""
+        return recipe
+
+    def with_body(self, recipe: Any, extras: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        """The recipe with what it takes over from an imported model's folder if only its body is used."""
         return recipe
 
     def keeps_heads(self, recipe: Any, base: Any) -> bool:  # noqa: ARG002

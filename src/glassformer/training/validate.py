@@ -35,7 +35,7 @@ def held_pool(task: Task, setup: Setup, examples: Sequence[Example], listener: L
     report_left_out(task, setup.recipe, encoded.left_out, len(encoded.columns), listener, held=True)
     if encoded.cut:
         listener.on_stage(f"Cut {encoded.cut:,} of {len(encoded.columns):,} held-out to {task.cut_to(setup.recipe)}")
-    return task.pool(setup, encoded.columns)
+    return task.pool_held(setup, encoded.columns)
 
 
 def report_left_out(

@@ -98,3 +98,15 @@ def test_sizes_have_the_published_number_of_parameters(size: str, millions: floa
 def test_settings_that_cannot_be(values: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         validate(VitConfig, values)
+
+
+@pytest.mark.usefixtures("double")
+def test_the_last_block_computes_only_what_is_read() -> None:
+    """The same logits and gradients as the plain blocks give."""
+    model, batch = make_model(), images(3, 2, 9, 8)
+    fast = model(batch)
+    plain = model.head(model.hidden(batch)[:, 0])
+    torch.testing.assert_close(fast, plain, rtol=0, atol=1e-12)
+    gradients = [torch.autograd.grad(one.square().sum(), list(model.parameters())) for one in (fast, plain)]
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-10)

@@ -25,7 +25,10 @@ NPY, IDX = b"\x93NUMPY", b"\x00\x00\x08"
 PNM = re.compile(rb"P[1-6]\s")
 PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after any comments
 CHOICE = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
+SCENE = re.compile(r"scenes:(?P<first>\d{1,4})(?:-(?P<last>\d{1,4}))?")  # drawn ones, of the test part
 CHANNELS = (1, 3, 4)
+MOST_PIXELS = 100_000_000  # of one image
+MOST_BYTES = 4 << 30  # of a file, unpacked: a small compressed file can hold far more
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class NamedPicture:
 
 def read_pictures(name: str) -> Iterator[NamedPicture]:
     """The images of a file, or those that the name selects."""
+    if not Path(name).exists() and (drawn := SCENE.fullmatch(name)):
+        yield from scenes_of(int(drawn["first"]), int(drawn["last"] or drawn["first"]))
+        return
     path, chosen = Path(name), None
     if not path.exists() and (match := CHOICE.fullmatch(name)):
         first, last = int(match["first"]), int(match["last"] or match["first"])
@@ -54,6 +60,15 @@ def read_pictures(name: str) -> Iterator[NamedPicture]:
         yield NamedPicture(f"{shown(path)}:{number}", found[number])
 
 
+def scenes_of(first: int, last: int) -> Iterator[NamedPicture]:
+    """Drawn test scenes by their numbers."""
+    from glassformer.data.scenes import draw, scenes
+
+    made = scenes(0, held=last + 1).test[first:]
+    for number, pixels in enumerate(draw(made), start=first):
+        yield NamedPicture(f"scenes:{number}", pixels)
+
+
 def pictures_of(path: Path) -> list[Picture]:
     """All images of a file."""
     check_file(path)
@@ -61,7 +76,7 @@ def pictures_of(path: Path) -> list[Picture]:
         head = file.read(16)
     if foreign(head):
         return [by_pillow(path)]
-    content = b"".join(blocks_of(path))
+    content = unpacked(path)
     if content.startswith(NPY):
         return from_npy(content, path)
     if content.startswith(IDX):
@@ -71,6 +86,19 @@ def pictures_of(path: Path) -> list[Picture]:
     if is_text(content):
         raise DataError(f"{shown(path)}: text, not an image. Give an image file; texts need a model that reads texts.")
     return [by_pillow(path)]
+
+
+def unpacked(path: Path) -> bytes:
+    """The whole content of a file; an error if it is far too large."""
+    blocks, size = list[bytes](), 0
+    for block in blocks_of(path):
+        blocks.append(block)
+        size += len(block)
+        if size > MOST_BYTES:
+            raise DataError(
+                f"{shown(path)}: more than {MOST_BYTES >> 30} GB when unpacked. Split it into several files."
+            )
+    return b"".join(blocks)
 
 
 def is_text(content: bytes) -> bool:
@@ -186,6 +214,8 @@ def by_pillow(path: Path) -> Picture:
         ) from None
     try:
         with Image.open(path) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise DataError(f"{shown(path)}: {image.width:,} x {image.height:,} pixels. Make it smaller first.")
             upright = ImageOps.exif_transpose(image)
             kind = upright.mode if upright.mode in ("L", "RGB", "RGBA") else "RGB"
             pixels = np.asarray(upright.convert(kind), dtype=np.uint8)

@@ -12,6 +12,7 @@ const SECTIONS = [
   ["watched", (data) => `How the ${data.predictions} improved`, (data) => data.watched, drawWatched],
   ["samples", "Translations", (data) => data.samples, drawSamples],
   ["tables"],
+  ["galleries"],
   ["sentence", "A sentence, piece by piece", (data) => data.sentence, drawSentence],
   ["steps", "Decoding, step by step", (data) => data.sentence && data.sentence.steps.length, drawSteps],
   ["attention", "Attention", (data) => data.sentence, drawAttention],
@@ -47,7 +48,7 @@ function drawPage() {
     el("p", { class: "kicker" }, `Glassformer · ${data.about ? isolated(data.about) : "report of a run"}`),
     el("h1", {}, words(data.title || "")),
     data.subtitle ? el("p", { class: "subtitle" }, words(data.subtitle)) : "");
-  const links = SECTIONS.flatMap((section) => (section[0] === "tables" ? tableSections(data) : [section])).map((section) => drawSection(section, data)).filter(Boolean);
+  const links = SECTIONS.flatMap((section) => (section[0] === "tables" ? tableSections(data) : section[0] === "galleries" ? gallerySections(data) : [section])).map((section) => drawSection(section, data)).filter(Boolean);
   const nav = document.getElementById("contents");
   if (links.length > 1) nav.append(el("ul", {}, links));
   else nav.remove();
