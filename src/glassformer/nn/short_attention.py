@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 
 LONGEST_CAUSAL = 48  # keys, for language models
 LONGEST = 128  # keys; beyond, the fused kernel is as fast and needs less memory
+LONGEST_LEARNED = 1024  # with a learned bias, for which the fused kernel has no gradient (1.5 to 1.8 times as fast)
 
 
 def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
@@ -23,10 +24,10 @@ def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
         q.device.type == "cpu"
         and q.dtype in (torch.float32, torch.float64)
         and q.shape[:2] == k.shape[:2]  # no grouped heads
-        and k.size(2) <= LONGEST
+        and k.size(2) <= (LONGEST if mask is None or not mask.requires_grad else LONGEST_LEARNED)
         and torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
-        and (mask is None or (mask.dtype == q.dtype and not sees_nothing(mask)))
+        and (mask is None or (mask.dtype == q.dtype and (mask.requires_grad or not sees_nothing(mask))))
     )
 
 
@@ -36,7 +37,10 @@ def suits_causal(q: Tensor, k: Tensor) -> bool:
 
 
 def sees_nothing(mask: Tensor) -> bool:
-    """Whether some query sees no key at all: softmax is undefined there."""
+    """Whether some query sees no key at all: softmax is undefined there.
+
+    Not asked of a learned bias, where it would cost as much as the softmax: there every query sees a key.
+    """
     return bool((mask.amax(-1) == float("-inf")).any())
 
 
