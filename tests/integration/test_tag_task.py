@@ -204,6 +204,16 @@ def test_capitals_reach_a_model_in_lower_case(tmp_path: Path) -> None:
     assert len(set(scores[False])) == 1
 
 
+def test_files_in_io_are_learnt_in_io_and_others_in_bio(here: Path, tmp_path: Path) -> None:
+    text = (here / "train.conll").read_text()
+    for name, given, labels in (("io", text.replace(" B-", " I-"), 3), ("bio", text, 5)):
+        (tmp_path / f"{name}.conll").write_text(given)
+        data = {"files": str(tmp_path / f"{name}.conll"), "valid": "20%"}
+        gf.train(task="tag", data=data, out=tmp_path / name, **settings({"kind": "bert"}, {"steps": 1}))
+        tagger = gf.load(tmp_path / name).tagger
+        assert (tagger.scheme, len(tagger.labels)) == (name, labels)
+
+
 def test_the_fast_pass_reads_capitals_too(here: Path, tmp_path: Path) -> None:
     run = trained_on(here, tmp_path / "run", {"kind": "bert", "casing": True})
     tagger = gf.load(run).tagger

@@ -17,7 +17,7 @@ from pydantic import Field
 from torch import Tensor
 
 from glassformer.data.columns import Columns, Encoded, Pool, Ragged
-from glassformer.data.schemes import OUTSIDE, PLAIN, converted, label_names, split_label
+from glassformer.data.schemes import BIO, IO, OUTSIDE, PLAIN, converted, label_names, split_label
 from glassformer.data.settings import TagDataSettings
 from glassformer.data.sources.tagged import ALONE, Tagged, files_changed, read_held_tagged, read_tagged_examples
 from glassformer.data.tagged_windows import IGNORED, Hiding, TaggedBatch, TaggedWindows, WordPieces, windows_of
@@ -48,10 +48,11 @@ class TagRecipe(Recipe):
     """All settings of the training of a tagger."""
 
     task: Literal["tag"] = Field("tag", description="What is learned, named by the verb that uses it.")
-    scheme: Literal["bio", "bilou", "iobes", "io", "plain"] = Field(
-        "bio",
+    scheme: Literal["bio", "bilou", "iobes", "io", "plain"] | None = Field(
+        None,
         description="The labels that are learned, whatever the files have: bio (B- begins an entity), bilou (also its "
-        "end and single words), iobes (the same with other letters), io; plain for labels that mark no entities.",
+        "end and single words), iobes (the same with other letters), io; plain for labels that mark no entities. "
+        "Default: io for files in IO, plain for plain labels, else bio.",
     )
     labels: tuple[str, ...] = Field((), description="Names of the labels. Default: those of the data, by the scheme.")
     data: TagDataSettings = Field(default_factory=TagDataSettings)
@@ -101,7 +102,7 @@ class TokenLabels(Task):
 
     def decided(self, recipe: TagRecipe, material: Material) -> TagRecipe:
         plain = material.facts["scheme"] == PLAIN
-        scheme = PLAIN if plain else recipe.scheme
+        scheme = PLAIN if plain else recipe.scheme or (IO if material.facts["scheme"] == IO else BIO)
         if not plain and scheme == PLAIN:
             raise SettingsError(
                 f"scheme = 'plain', but the labels are {material.facts['scheme']}. Set data.scheme = 'plain' too, or "
