@@ -26,6 +26,9 @@ EXPORT_EXAMPLES = """
 
   glassformer export runs/en-de --to huggingface --out exported/en-de-hf
       [dim]a folder that `transformers` reads: any run, and any model that was imported[/dim]
+
+  glassformer export runs/lora --to peft --out exported/adapter
+      [dim]of a run with train.lora, the adapters alone, as the library `peft` reads them[/dim]
 """
 SCORE_EXAMPLES = """
 [bold]Examples[/bold]
@@ -35,7 +38,7 @@ SCORE_EXAMPLES = """
 
   glassformer score runs/en-de pairs.tsv --json | jq .log_probs
 """
-ENGINES = ("ctranslate2", "huggingface")
+ENGINES = ("ctranslate2", "huggingface", "peft")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -46,7 +49,7 @@ def add_to(app: typer.Typer) -> None:
 def export(
     run: Annotated[str, typer.Argument(help="A run folder, or a folder made by `glassformer import`.", metavar="RUN")],
     out: Annotated[Path, typer.Option(help="A new folder for the exported model.")],
-    to: Annotated[str, typer.Option(help="ctranslate2 (translators) or huggingface.")] = "ctranslate2",
+    to: Annotated[str, typer.Option(help="ctranslate2 (translators), huggingface or peft (LoRA).")] = "ctranslate2",
     sample: Annotated[
         Path | None, typer.Option(help="A text file, one sentence per line, to compare CTranslate2 with the run on.")
     ] = None,
@@ -56,6 +59,9 @@ def export(
     if to not in ENGINES:
         raise SettingsError(f"--to {to}: not an engine that can be exported to. Allowed: {', '.join(ENGINES)}.")
 
+    if to == "peft":
+        to_peft(run, out, as_json=json_)
+        return
     if to == "huggingface":
         if sample is not None:
             raise SettingsError(
@@ -77,6 +83,14 @@ def export(
     for line in found.in_words():
         typer.echo(f"  {line}")
     typer.echo(f'More in {out / COMPARED}. Try:  glassformer translate {out} "..."')
+
+
+def to_peft(run: str, out: Path, *, as_json: bool) -> None:
+    from glassformer.tasks.exporting import export_adapter
+
+    count = export_adapter(run, out)
+    words = f"Exported the adapters of {count} matrices to {out}."
+    typer.echo(json.dumps({"out": str(out), "matrices": count}) if as_json else words)
 
 
 def to_huggingface(run: str, out: Path, *, as_json: bool) -> None:

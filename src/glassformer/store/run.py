@@ -241,7 +241,10 @@ class RunFolder:
     def adapter(self) -> dict[str, Tensor]:
         """The adapters of a run that was fine-tuned with LoRA, and the heads that were trained with them."""
         if not self.holds(ADAPTER):
-            raise RunError(f"{self.path} has no adapter: it was not fine-tuned with train.lora, or is not finished.")
+            raise RunError(
+                f"{self.path} has no adapter: it was not fine-tuned with train.lora, is not finished, or nothing was "
+                "better than the model that it started from."
+            )
         content = files.read_checked(self.path, ADAPTER, files.read_manifest(self.path))
         return files.unpack_tensors(content, origin=str(self.path / ADAPTER))
 

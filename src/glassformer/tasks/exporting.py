@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
+from glassformer.errors import RunError
 from glassformer.hub.folders import disk_errors_in_words, new_folder, write_json
+from glassformer.hub.huggingface import adapters
 from glassformer.hub.huggingface.checking import Agreement, checked
 from glassformer.hub.huggingface.checkpoint import SHARD_BYTES
 from glassformer.hub.huggingface.folders import write_folder
+from glassformer.store import files
 from glassformer.store.bundle import Bundle
+from glassformer.store.run import CONFIG, RunFolder
+from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.scoring import in_their_scale
 
 COMPARED = "comparison.json"
@@ -25,3 +31,16 @@ def export_to_huggingface(bundle: Bundle, out: str | Path, *, shard_bytes: int =
         found = checked(bundle, folder)
         write_json(folder / COMPARED, [asdict(one) for one in found])
     return found
+
+
+def export_adapter(path: str | Path, out: str | Path) -> int:
+    """Writes the adapters of a LoRA run alone, as `peft` reads them; returns how many matrices they belong to."""
+    run = RunFolder(Path(path))
+    if not run.exists:
+        raise RunError(f"{path} is not a run. Adapters are exported from a run that was fine-tuned with train.lora.")
+    settings = tomllib.loads(run.text(CONFIG).decode())["train"]
+    config, tensors = adapters.peft_files(load_bundle(run.path), run.adapter(), settings)
+    with new_folder(Path(out)) as folder, disk_errors_in_words(Path(out)):
+        write_json(folder / adapters.CONFIG, config)
+        (folder / adapters.WEIGHTS).write_bytes(files.pack_tensors(tensors))
+    return len(config["target_modules"])

@@ -126,8 +126,12 @@ def to_theirs(
 ) -> Iterator[tuple[str, Tensor]]:
     """Their tensors one after the other, cut out of ours. Also works without values (torch's meta device)."""
     for match in matches(lines, counts, prefix=prefix):
-        weight = weights[match.ours]
-        for names, layer in zip(match.theirs, weight.unbind() if match.stacked else [weight], strict=True):
-            parts = layer.split(match.rows) if match.rows else layer.chunk(len(names)) if len(names) > 1 else [layer]
-            for name, part, change in zip(names, parts, match.changes, strict=True):
-                yield name, change.to_theirs(part, counts)
+        yield from to_theirs_of(match, weights[match.ours], counts)
+
+
+def to_theirs_of(match: Match, weight: Tensor, counts: Counts) -> Iterator[tuple[str, Tensor]]:
+    """Their tensors, cut out of one of ours."""
+    for names, layer in zip(match.theirs, weight.unbind() if match.stacked else [weight], strict=True):
+        parts = layer.split(match.rows) if match.rows else layer.chunk(len(names)) if len(names) > 1 else [layer]
+        for name, part, change in zip(names, parts, match.changes, strict=True):
+            yield name, change.to_theirs(part, counts)

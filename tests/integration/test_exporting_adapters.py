@@ -1,0 +1,84 @@
+"""Adapters as `peft` reads them: names and values that give the merged model when they are added to the base."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import glassformer as gf
+from glassformer.errors import RunError
+from glassformer.tasks.exporting import export_adapter, export_to_huggingface
+from glassformer.tasks.loading import load_bundle
+from glassformer.training import fine_tune
+from toy_texts import settings, write_labelled, write_running
+
+MODELS = {"classify": {"kind": "bert"}, "generate": {"kind": "gpt"}}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def exported(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A folder with base, run, and both exported."""
+    task, folder = request.param, tmp_path_factory.mktemp(request.param)
+    files = write_labelled(folder / "train.tsv") if task == "classify" else write_running(folder / "train.txt")
+    sections = settings(MODELS[task], {"steps": 2, "valid_every": 2})
+    gf.train(task=task, data={"files": str(files)}, out=folder / "base", **sections)
+    train = {**sections["train"], "start_from": str(folder / "base"), "lora": 3, "old_share": 0.0, "best_by": "loss"}
+    train |= {"lr": 0.01, "steps": 20, "valid_every": 10}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fine_tune, "MOST_UNKNOWN", 1.0)  # the years
+        gf.train(task=task, data={"files": str(files)}, out=folder / "run", train=train)
+    export_adapter(folder / "run", folder / "adapter")
+    for name in ("base", "run"):
+        export_to_huggingface(load_bundle(folder / name), folder / f"{name}-hf")
+    return task, folder
+
+
+def test_base_and_adapter_are_the_merged_model(exported: tuple[str, Path]) -> None:
+    _, folder = exported
+    config = json.loads((folder / "adapter" / "adapter_config.json").read_text())
+    adapter = load_file(folder / "adapter" / "adapter_model.safetensors")
+    base, merged = (load_file(folder / f"{name}-hf" / "model.safetensors") for name in ("base", "run"))
+    assert any(not torch.equal(base[name], merged[name]) for name in base)
+    for name, weight in base.items():
+        module, place = name.removesuffix(".weight"), f"base_model.model.{name.removesuffix('.weight')}"
+        if f"{place}.lora_A.weight" in adapter:
+            a, b = (adapter[f"{place}.lora_{letter}.weight"] for letter in "AB")
+            rank = config["rank_pattern"].get(module, config["r"])
+            alpha = config["alpha_pattern"].get(module, config["lora_alpha"])
+            assert len(a) == rank
+            assert module in config["target_modules"]
+            product = alpha / rank * (b @ a)
+            expected = weight + (product.mT if config["fan_in_fan_out"] else product)
+        else:
+            expected = adapter.get(f"base_model.model.{name}", weight)
+        torch.testing.assert_close(merged[name], expected, rtol=0, atol=1e-6)
+
+
+def test_names_are_those_of_peft(exported: tuple[str, Path]) -> None:
+    task, folder = exported
+    config = json.loads((folder / "adapter" / "adapter_config.json").read_text())
+    names = set(load_file(folder / "adapter" / "adapter_model.safetensors"))
+    assert (config["peft_type"], config["r"], config["lora_alpha"]) == ("LORA", 3, 6.0)
+    if task == "classify":
+        assert config["task_type"] == "SEQ_CLS"
+        assert "base_model.model.bert.encoder.layer.0.attention.self.query.lora_A.weight" in names
+        assert "base_model.model.classifier.weight" in names
+        assert "classifier" in config["modules_to_save"]
+        assert not config["fan_in_fan_out"]
+    else:
+        assert config["task_type"] == "CAUSAL_LM"
+        assert "base_model.model.transformer.h.0.attn.c_attn.lora_B.weight" in names
+        assert config["rank_pattern"] == {"transformer.h.0.attn.c_attn": 9}
+        assert config["alpha_pattern"] == {"transformer.h.0.attn.c_attn": 18.0}
+        assert config["fan_in_fan_out"]
+
+
+def test_a_run_without_adapters_is_refused(exported: tuple[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="has no adapter"):
+        export_adapter(exported[1] / "base", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
