@@ -19,7 +19,7 @@ from glassformer.training.reading import read_recipe
 from tiny_tasks import TINY, Recipe, changed
 
 LORA = {"lora": 2, "lora_dropout": 0.1, "ema": 0.8, "old_share": 0.0}
-KINDS = ("translate", "generate", "classify")
+KINDS = ("translate", "generate", "classify", "fill")
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,6 @@ from glassformer.hub.huggingface import adapters
 from glassformer.hub.huggingface.checking import Agreement, checked
 from glassformer.hub.huggingface.checkpoint import SHARD_BYTES
 from glassformer.hub.huggingface.folders import write_folder
-from glassformer.store import files
 from glassformer.store.bundle import Bundle
 from glassformer.store.run import CONFIG, RunFolder
 from glassformer.tasks.loading import load_bundle
@@ -41,6 +40,5 @@ def export_adapter(path: str | Path, out: str | Path) -> int:
     settings = tomllib.loads(run.text(CONFIG).decode())["train"]
     config, tensors = adapters.peft_files(load_bundle(run.path), run.adapter(), settings)
     with new_folder(Path(out)) as folder, disk_errors_in_words(Path(out)):
-        write_json(folder / adapters.CONFIG, config)
-        (folder / adapters.WEIGHTS).write_bytes(files.pack_tensors(tensors))
+        adapters.write_files(folder, config, tensors)
     return len(config["target_modules"])

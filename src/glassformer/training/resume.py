@@ -31,7 +31,7 @@ FREE = ("out", "train.save_minutes")  # they change no result
 # These cannot be changed: the saved tensors depend on them, or they are decided only once.
 FIXED = (
     *("text.", "model.", "train.optimiser", "train.ema", "train.average_last", "train.budget"),
-    *("train.freeze", "train.lora"),
+    *("train.freeze", "train.lora", "train.extend_vocabulary"),
 )
 BUT = ("model.dropout",)
 BASELINE = "baseline"  # in the manifest: whether the first weights are measured too

@@ -22,6 +22,7 @@ from glassformer.training.fine_tune_length import with_fine_tuning
 from glassformer.training.finish import finish
 from glassformer.training.job import Job, Progress
 from glassformer.training.loop import train_loop
+from glassformer.training.new_tokens import with_new_tokens
 from glassformer.training.plan import Forecast
 from glassformer.training.prepare import Prepared, Rehearsal, loss_by, prepare, untrained
 from glassformer.training.profile import Profile, profile
@@ -77,8 +78,8 @@ class Work:
     accept_changes: bool = False
 
     def start_of(self, recipe: Any) -> Start | None:
-        folder = recipe.train.start_from
-        return self.hooks.open_start(self.task, folder) if folder else None
+        folder, words = recipe.train.start_from, recipe.train.extend_vocabulary
+        return with_new_tokens(self.hooks.open_start(self.task, folder), words) if folder else None
 
 
 def clock_from_now(age: float = 0.0) -> Clock:

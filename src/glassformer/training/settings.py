@@ -67,6 +67,11 @@ class TrainSettings(Settings):
         description="Parts of the model that are not trained, by name: inputs, blocks.0-3, encoder, body (all but the "
         "heads). `glassformer show` lists the names.",
     )
+    extend_vocabulary: Names = Field(
+        (),
+        description="Fine-tuning: words that become tokens of their own. Their vectors start as the mean of "
+        "those of the pieces they were; all other tokens stay.",
+    )
     layer_decay: float = Field(
         1.0,
         gt=0,
@@ -224,6 +229,12 @@ class TrainSettings(Settings):
         }
         if self.shard and any(others.values()):
             raise ValueError(f"shard = true: {next(why for why, is_set in others.items() if is_set)}")
+        return self
+
+    @model_validator(mode="after")
+    def _vocabulary_of_a_model(self) -> TrainSettings:
+        if self.extend_vocabulary and self.start_from is None:
+            raise ValueError("extend_vocabulary needs a model to start from (--from MODEL)")
         return self
 
     @model_validator(mode="after")

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from glassformer.errors import ExportError
+from glassformer.hub.folders import write_json
 from glassformer.hub.huggingface import keys
 from glassformer.hub.huggingface.filling import Plan
 from glassformer.hub.huggingface.folders import layout_to_write
 from glassformer.store.bundle import Bundle
+from glassformer.store.files import pack_tensors
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 BASE = "base_model.model."  # what peft puts before the names of the base model
@@ -62,6 +65,11 @@ def peft_files(bundle: Bundle, adapter: Mapping[str, Tensor], settings: Mapping[
         "inference_mode": True,
     }
     return config, found.tensors
+
+
+def write_files(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    write_json(folder / CONFIG, config)
+    (folder / WEIGHTS).write_bytes(pack_tensors(tensors))
 
 
 def add(found: Exported, match: keys.Match, adapter: Mapping[str, Tensor], counts: keys.Counts) -> None:
