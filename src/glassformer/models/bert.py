@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, cast
 
+import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
@@ -203,6 +204,8 @@ class Bert(WithTapes):
 
         Without a head, the hidden states.
         """
+        if self.config.head == "sentence" and self.config.pooling == "first" and self.training and not self.heard:
+            return self.logits(self.head(self.pool(self.first_hidden(batch))))
         hidden = self.hidden(batch)
         if self.head is None:
             return hidden
@@ -215,6 +218,11 @@ class Bert(WithTapes):
         for block in self.blocks:
             x = block(x, mask=mask)
         return x
+
+    def first_hidden(self, batch: SegmentedBatch) -> Tensor:
+        """The last hidden states of the first tokens (B, 1, D): all that the pooler reads."""
+        rows = torch.arange(batch.ids.size(0), device=batch.ids.device) * batch.ids.size(1)
+        return self.hidden_at(batch, rows)[:, None]
 
     def hidden_at(self, batch: SegmentedBatch, rows: Tensor) -> Tensor:
         """The last hidden states of some tokens (M, D), by their places in the flattened batch.

@@ -219,3 +219,21 @@ def test_a_class_by_the_mean_of_all_tokens_needs_no_pooler() -> None:
     torch.testing.assert_close(model(batch), model.head(means))
     with pytest.raises(ValidationError, match="pooler = true"):
         small_bert(head="sentence", pooler=False)
+
+
+@pytest.mark.parametrize("segments", [False, True])
+def test_in_training_the_last_block_computes_what_the_pooler_reads(segments: bool) -> None:
+    """The same logits and gradients as by the hidden states of all tokens."""
+    model, batch = small_bert(head="sentence", dropout=0.0, classes=5).double(), batch_of(11, 4, 1)
+    if segments:
+        batch.segments = torch.randint(0, 2, batch.ids.shape)
+    plain = model.head(model.pool(model.hidden(batch)))
+    found = model.train()(batch)
+    torch.testing.assert_close(found, plain, rtol=1e-10, atol=1e-10)
+    weights = torch.randn_like(plain)
+    ours, theirs = (
+        torch.autograd.grad((one * weights).sum(), list(model.parameters()), retain_graph=True)
+        for one in (found, plain)
+    )
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-10)
