@@ -296,7 +296,7 @@ class AnswerDataSettings(FileSettings):
     valid: tuple[str, ...] = Field(
         (),
         description="Validation questions: files like the training files, or a share to hold out, such as 10%, in "
-        "whole articles. Default: 10%, at most 1,000.",
+        "whole articles. Default: 10%, at most 500.",
     )
     max_tokens: int = Field(
         384,

@@ -42,7 +42,7 @@ from glassformer.errors import DataError
 from glassformer.printable import counted, printable, shortened
 
 FORMATS = {"tsv", "csv", "jsonl"}
-SHARE, MOST = 0.1, 1000  # held out by default: this share, at most this many questions
+SHARE, MOST = 0.1, 500  # held out by default: this share, at most this many questions
 FEW_ARTICLES = 5  # with fewer, passages are held out instead of articles
 ROWS = 2048  # compared together
 SEPARATOR = "\0"
