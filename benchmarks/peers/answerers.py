@@ -120,7 +120,7 @@ class Loop:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
-        turn.count(tokens=int(given["attention_mask"].sum()), targets=len(rows), loss=float(out.loss))
+        turn.count(tokens=int(given["attention_mask"].sum()), targets=len(rows), loss=out.loss.item())
 
     def predict(self, path: str) -> dict[str, str]:
         import torch

@@ -54,6 +54,21 @@ def run(here: Path) -> Path:
     return here / "run"
 
 
+@pytest.fixture(scope="module")
+def weak(here: Path) -> Path:
+    """A run of two steps, with hostile validation questions. Only to be read."""
+    rows = questions(30, 5)
+    rows[0] |= {
+        "passage": "</script><script>alert(1)</script> anna",
+        "question": "who <b>lives</b> ?",
+        "answer": "anna",
+    }
+    (here / "hostile.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = {"files": str(here / "train.jsonl"), "valid": str(here / "hostile.jsonl")}
+    gf.train(task="answer", data=data, out=here / "weak", **toy_settings(steps=2, valid_every=2))
+    return here / "weak"
+
+
 def last(run: Path) -> dict[str, Any]:
     return RunFolder(run).metrics()[-1]
 
@@ -260,12 +275,15 @@ def test_a_model_without_answers_is_refused(tmp_path: Path, command: Command) ->
             TextEncoder(encoder_models.bert(head="span", pooler=False)).answer(*wrong)  # type: ignore[call-overload]
 
 
-def test_evaluate_compare_explain_and_forecast(run: Path, here: Path, tmp_path: Path, command: Command) -> None:
+def test_evaluate_compare_explain_and_forecast(
+    run: Path, weak: Path, here: Path, tmp_path: Path, command: Command
+) -> None:
     found = command("evaluate", run, here / "valid.jsonl", "--json")
     scores = {score["key"]: score["value"] for score in json.loads(found.out)}
     assert scores == pytest.approx(last(run)["measured"])
     assert "60 questions" in command("evaluate", run, here / "valid.jsonl").out
-    assert command("compare", run, run, "--test", here / "valid.jsonl").code in (0, 2)
+    compared = command("compare", run, weak, "--test", here / "valid.jsonl", "--json")
+    assert [one["scores"][0]["key"] for one in json.loads(compared.out)["runs"]] == ["f1", "f1"], compared.err
     shown = command("explain", run, f"who lives there ?\t{PASSAGE}")
     assert (shown.code, "begin" in shown.out) == (0, True), shown.err
     assert command("explain", run, "one text").code == 2
@@ -305,17 +323,10 @@ def test_a_run_is_continued_and_a_span_model_of_others_keeps_its_head(
 # The report
 
 
-def test_the_report_shows_scores_and_escapes_hostile_texts(here: Path, tmp_path: Path) -> None:
-    rows = questions(30, 5)
-    rows[0]["passage"] = "</script><script>alert(1)</script> anna"
-    rows[0] |= {"question": "who <b>lives</b> there ?", "answer": "anna"}
-    (tmp_path / "valid.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    data = {"files": str(here / "train.jsonl"), "valid": str(tmp_path / "valid.jsonl")}
-    gf.train(task="answer", data=data, out=tmp_path / "run", **toy_settings(steps=2, valid_every=2))
-    page = (tmp_path / "run" / "report.html").read_text()
-    assert "Scores by question word" in page
-    assert "Scores by length of the passage" in page
-    assert "The clearest mistakes" in page
+def test_the_report_shows_scores_and_escapes_hostile_texts(weak: Path) -> None:
+    page = (weak / "report.html").read_text()
+    for title in ("Scores by question word", "Scores by length of the passage", "The clearest mistakes"):
+        assert title in page
     assert "<script>alert(1)" not in page
 
 

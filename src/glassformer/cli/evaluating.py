@@ -273,7 +273,9 @@ def evaluate_other(
             display.on_stage("Writing code")
             scores = [*scores, *code_scores(trained.user, examples, parses=parses, lines=completed, progress=count)]
     if output is not None:
-        lines = (one if isinstance(one, str) else " ".join(map(str, one)) for one in found.predictions)
+        lines = (
+            one.replace("\n", " ") if isinstance(one, str) else " ".join(map(str, one)) for one in found.predictions
+        )
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if as_json:
         beside = [{"baseline": name, **values} for name, values in found.baselines.items()]
