@@ -4,7 +4,7 @@
     transformers   `AutoModelForQuestionAnswering` as its examples train it: windows of 384 tokens with a stride of 128,
                    padded to 384 (pad = "max") or to the longest of the batch ("longest"), random batches of 12, AdamW
 
-Both count windows: one for most questions, several for long passages. A peer with told["total"] lowers its rate to zero
+Both count windows: one for most questions, several for long passages. With a `total`, the peer lowers its rate to zero
 over that many seconds. `predict` answers the questions of a file, by the 20 best begins and ends of every window.
 """
 
