@@ -53,11 +53,12 @@ def shown_metrics(metrics: Iterable[Metric]) -> list[ShownMetric]:
     ]
 
 
-def run_charts(metrics: Iterable[ShownMetric], held: str = "examples") -> list[Chart]:
+def run_charts(metrics: Iterable[ShownMetric], held: str = "examples", tokens: str = "tokens") -> list[Chart]:
     """Loss, metrics at each validation, learning rate and speed. Metrics with the same scale share a chart."""
     loss = Chart("loss", "Loss", (("train_loss", "training"), ("valid_loss", "validation")), LOWER)
     rate = Chart("rate", "Learning rate", (("lr", "learning rate"),), zero=True)
-    speed = Chart("speed", "Tokens per second", (("tokens_per_second", "tokens per second"),), zero=True)
+    name = f"{tokens} per second"
+    speed = Chart("speed", name.capitalize(), (("tokens_per_second", name),), zero=True)
     return [loss, *(score_chart(group, held) for group in by_scale(metrics)), rate, speed]
 
 

@@ -44,7 +44,7 @@ def render_report(report: Report) -> str:
 def page_data(report: Report) -> dict[str, Any]:
     """The report as data for JSON: numbers rounded, NaN and infinity as null, absent parts left out."""
     data = plain(report)
-    charts = run_charts(report.metrics, report.held)
+    charts = run_charts(report.metrics, report.held, report.tokens)
     data["curves"] = [curve_point(point, columns_of(charts)) for point in thinned(report.curves)]
     data["charts"] = plain(charts) if report.curves else []
     if report.sentence is not None:

@@ -237,6 +237,7 @@ class Report:
     metrics: Sequence[ShownMetric] = ()  # of the task, in its order
     held: str = "examples"  # what held-out examples are called
     predictions: str = "predictions"  # what their predictions are called
+    tokens: str = "tokens"  # what the speed is counted in
     curves: Sequence[CurvePoint] = ()
     curve_notes: Mapping[str, str] = field(default_factory=dict)  # notes on charts: loss, score, speed
     progress: ShownProgress | None = None  # of a run that is not finished

@@ -44,7 +44,8 @@ from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts
 GRID = 8  # patches along the shorter side, about, if the patch is not set
 LADDER: tuple[dict[str, Any], ...] = (  # of encoder and decoder
     {"N": 4, "d": 192, "h": 6, "d_ff": 384},
-    {"N": 3, "d": 128, "h": 4, "d_ff": 256},
+    {"N": 4, "d": 128, "h": 4, "d_ff": 256},
+    {"N": 3, "d": 96, "h": 3, "d_ff": 192},
     {"N": 2, "d": 64, "h": 2, "d_ff": 128},
 )
 SHAPE = ("N", "d", "h", "d_ff")
@@ -78,7 +79,7 @@ class Captions(Task):
         train={"optimiser": "muon", "weight_decay": 0.02},
         batch_tokens=(2048, 4096),
         weights_per_token=4,
-        tokens_per_weight=6,
+        tokens_per_weight=10,
         dropout=((10.0, 0.0), (40.0, 0.1), (100.0, 0.2)),
     )
     decided_names = ("model.vocabulary",)

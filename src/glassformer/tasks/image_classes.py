@@ -85,7 +85,7 @@ class ImageClasses(Task):
         train={"optimiser": "muon", "weight_decay": 0.02},
         batch_tokens=(2048, 4096),
         weights_per_token=2,
-        tokens_per_weight=8,
+        tokens_per_weight=50,  # small images are learned from many passes, each with other random changes
         dropout=((5.0, 0.0), (30.0, 0.05), (100.0, 0.1)),
         quick_predictions=True,
     )

@@ -26,7 +26,7 @@ def data_of(page: str) -> dict[str, object]:
 
 
 def test_absent_parts_are_left_out() -> None:
-    words = {"held": "examples", "predictions": "predictions"}
+    words = {"held": "examples", "predictions": "predictions", "tokens": "tokens"}
     assert data_of(render_report(Report(title="Just started"))) == {"title": "Just started", **words}
 
 
