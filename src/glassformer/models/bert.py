@@ -204,7 +204,8 @@ class Bert(WithTapes):
 
         Without a head, the hidden states.
         """
-        if self.config.head == "sentence" and self.config.pooling == "first" and self.training and not self.heard:
+        pooled = self.config.head == "sentence" and self.config.pooling == "first"
+        if self.head is not None and pooled and self.training and not self.heard:
             return self.logits(self.head(self.pool(self.first_hidden(batch))))
         hidden = self.hidden(batch)
         if self.head is None:

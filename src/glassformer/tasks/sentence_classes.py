@@ -120,7 +120,7 @@ class SentenceClasses(Task):
             raise DataError(f"The label {unknown[0]!r} is not one of the classes {', '.join(recipe.labels)}.")
         labels = found if unknown else recipe.labels  # those of the base run, if the data has no others
         refuse_auxiliary(recipe.model.kind, recipe.train.auxiliary)
-        recipe = starting_from_labels(recipe, len(labels), each=len(material.facts["columns"] or "..") - 1)
+        recipe = starting_from_labels(recipe, len(labels), material)
         model = recipe.model.decided(class_settings(recipe.model, len(labels)))
         if recipe.positive is not None and recipe.positive not in labels:
             raise DataError(f"positive = {recipe.positive!r} is not one of the classes {', '.join(labels)}.")

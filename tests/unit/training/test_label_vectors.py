@@ -58,15 +58,26 @@ def test_the_model_orders_texts_as_naive_bayes_does() -> None:
     assert ((found > 0) == (expected > 0)).float().mean() > 0.8
 
 
+def material(each: int = 1, *, words: int = 100) -> Any:
+    columns = (*("text" * each), "label")[-each - 1 :]
+    facts = {"columns": columns, "findings": SimpleNamespace(characters=500, words=words)}
+    return SimpleNamespace(facts=facts, count=10_000)
+
+
 def recipe(model: dict[str, Any] | None = None, **train: Any) -> ClassRecipe:
     tree = {"task": "classify", "train": train, "model": {"kind": "bert", "size": "tiny", **(model or {})}}
     return ClassRecipe.model_validate(tree)
 
 
 def test_a_budget_chooses_it_for_single_texts() -> None:
-    chosen = starting_from_labels(recipe(budget="5m"), 2, each=1)
-    assert (chosen.train.first_vectors, chosen.model.pooling, chosen.text.kind) == ("labels", "mean", "wordpiece")
-    assert chosen.data.hidden_words == 0.3
+    chosen = starting_from_labels(recipe(budget="5m"), 2, material())
+    assert (chosen.train.first_vectors, chosen.model.pooling, chosen.text.kind) == ("labels", "mean", "word")
+    assert (chosen.data.hidden_words, chosen.text.vocab_size, chosen.text.lowercase) == (0.3, 16_000, True)
+
+
+def test_texts_without_spaces_are_not_cut_into_words() -> None:
+    chosen = starting_from_labels(recipe(budget="5m"), 2, material(words=5))
+    assert (chosen.train.first_vectors, chosen.text.kind, chosen.data.hidden_words) == ("labels", "bpe", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -81,13 +92,13 @@ def test_a_budget_chooses_it_for_single_texts() -> None:
     ],
 )
 def test_otherwise_nothing_changes(given: ClassRecipe, classes: int, each: int) -> None:
-    assert starting_from_labels(given, classes, each=each) == given
+    assert starting_from_labels(given, classes, material(each)) == given
 
 
 def test_where_it_is_impossible_it_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"needs a bert model with model\.pooling = mean"):
-        starting_from_labels(recipe(first_vectors="labels"), 2, each=1)
-    starting_from_labels(recipe({"pooling": "mean"}, first_vectors="labels"), 2, each=1)
+        starting_from_labels(recipe(first_vectors="labels"), 2, material())
+    starting_from_labels(recipe({"pooling": "mean"}, first_vectors="labels"), 2, material())
 
 
 def test_hidden_words_are_inside_the_text_and_others_each_time() -> None:
