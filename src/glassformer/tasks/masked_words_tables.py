@@ -93,7 +93,7 @@ def row_of(user: TextEncoder, pool: MaskedWindows, token: int, one: Found) -> tu
         user.tokenizer.pieces_of([token])[0],
         len(one.guesses),
         f"{100 * (1 - len(wrong) / len(one.guesses)):.0f}%",
-        f"{math.exp(one.mean):.4f}",
+        f"{math.exp(one.mean):.2g}",
         instead,
         context(user, pool.columns["text"][window].tolist(), place),
     )
