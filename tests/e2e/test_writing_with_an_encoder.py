@@ -47,8 +47,8 @@ def test_from_left_to_right_is_one_fill_after_the_other(bert: Path, command: Com
     found = command("generate", bert, "the dog", "--max-new", 3, "--left-to-right", "--json")
     assert found.code == 0, found.err
     model, text, ids = gf.load(bert), "the dog", list[int]()
-    for _ in range(3):
-        (gap,) = model.fill(f"{text} [MASK]", top=20).gaps
+    for left in (3, 2, 1):
+        gap = model.fill(text + " [MASK]" * left, top=20).gaps[0]
         word = next(word for word in gap if word.id >= 5)
         ids.append(word.id)
         text = model.tokenizer.decode([*model.tokenizer.encode("the dog"), *ids])

@@ -2,7 +2,7 @@
 
 Mask-predict (Ghazvininejad et al. 2019, arXiv 1904.09324): all gaps are predicted at once, each from the text alone.
 Then the least certain ones are masked again and predicted from the others, fewer in every round: of N gaps,
-N (T - t) / T in round t of T. From left to right, one gap is filled at a time.
+N (T - t) / T in round t of T. From left to right, one gap is filled at a time, and those after it are masked.
 Shapes: M masked places of all texts, V vocabulary.
 """
 
@@ -29,12 +29,8 @@ class Gapped:
     ids: Row  # with any token in its gaps
     places: Row  # of the gaps
     random: np.random.Generator
-    tail: Row | None = None  # the text grows: from left to right, only these ids follow a gap
+    tail: Row | None = None  # the ids after the gaps, if these continue a text; None: they are inside it
     log_probs: list[float] = field(default_factory=list)  # of the token in each gap, when it was chosen
-
-    def upto(self, gap: int) -> Row:
-        """The text as it is read when this gap is filled from left to right."""
-        return self.ids if self.tail is None else self.ids[: self.places[gap] + 1] + self.tail
 
     def least_certain(self, count: int) -> list[int]:
         """The numbers of the gaps with the lowest probabilities, in the order of the text."""
@@ -58,7 +54,7 @@ class GapFilling:
             for text, gaps in zip(texts, again, strict=True):
                 for gap in gaps:
                     text.ids[text.places[gap]] = self.mask
-            self.fill(texts, again, [text.ids for text in texts])
+            self.fill(texts, again)
             if progress is not None:
                 before = [len(text.places) * (rounds - done - 1) // rounds for text in texts]
                 progress(sum(len(gaps) - left for gaps, left in zip(again, before, strict=True)))
@@ -70,21 +66,20 @@ class GapFilling:
                 text.ids[place] = self.mask
         for gap in range(max((len(text.places) for text in texts), default=0)):
             open_ = [text for text in texts if gap < len(text.places)]
-            rows = [text.upto(gap) for text in open_]
-            self.fill(open_, [[gap] for _ in open_], rows)
+            self.fill(open_, [[gap] for _ in open_])
             if progress is not None:
                 progress(len(open_))
 
-    def fill(self, texts: Sequence[Gapped], gaps: Sequence[list[int]], rows: Sequence[Row]) -> None:
-        """Fills these gaps of each text from its row, which has masks there."""
-        chosen = [(text, own, row) for text, own, row in zip(texts, gaps, rows, strict=True) if own]
+    def fill(self, texts: Sequence[Gapped], gaps: Sequence[list[int]]) -> None:
+        """Fills these gaps of each text, which are masked."""
+        chosen = [(text, own) for text, own in zip(texts, gaps, strict=True) if own]
         if not chosen:
             return
-        places = [[text.places[gap] for gap in own] for text, own, _ in chosen]
-        log_probs = self.predict([row for _, _, row in chosen], places)  # (M, V)
-        tokens = self.tokens(log_probs, [(text, len(own)) for text, own, _ in chosen])
+        places = [[text.places[gap] for gap in own] for text, own in chosen]
+        log_probs = self.predict([text.ids for text, _ in chosen], places)  # (M, V)
+        tokens = self.tokens(log_probs, [(text, len(own)) for text, own in chosen])
         found = zip(tokens.tolist(), log_probs.gather(1, tokens[:, None])[:, 0].tolist(), strict=True)
-        for text, own, _ in chosen:
+        for text, own in chosen:
             for gap in own:
                 text.ids[text.places[gap]], text.log_probs[gap] = next(found)
 

@@ -59,14 +59,14 @@ def test_one_round_fills_everything_at_once() -> None:
     assert text.ids == [0, 1, 0, 3, 4, 0]
 
 
-def test_from_left_to_right_a_text_grows_and_gaps_inside_stay() -> None:
-    predict, grows, inside = Counting(), gapped(5, [2, 3], tail=True), gapped(5, [1, 2, 3])
-    GapFilling(predict, MASK).left_to_right([grows, inside])
-    assert predict.seen[0] == [[0, 0, MASK, 0], [0, MASK, MASK, MASK, 0]]  # it ends after its first gap
+def test_from_left_to_right_later_gaps_stay_masked() -> None:
+    predict, two, three = Counting(), gapped(5, [2, 3], tail=True), gapped(5, [1, 2, 3])
+    GapFilling(predict, MASK).left_to_right([two, three])
+    assert predict.seen[0] == [[0, 0, MASK, MASK, 0], [0, MASK, MASK, MASK, 0]]
     assert predict.seen[1] == [[0, 0, 2, MASK, 0], [0, 1, MASK, MASK, 0]]
     assert predict.seen[2] == [[0, 1, 2, MASK, 0]]
-    assert grows.ids == [0, 0, 2, 3, 0]
-    assert inside.ids == [0, 1, 2, 3, 0]
+    assert two.ids == [0, 0, 2, 3, 0]
+    assert three.ids == [0, 1, 2, 3, 0]
 
 
 def test_samples_follow_the_probabilities_and_the_generator() -> None:
