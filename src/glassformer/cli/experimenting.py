@@ -57,7 +57,7 @@ def transfer(
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each variant.")] = 3,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, max=limits.STEPS, help="Updates of every run, instead of a time: the same on any machine."),
+        typer.Option(min=1, max=limits.STEPS, help="Updates of each fine-tuning, instead of a time."),
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the GPT: nano, tiny, ... Default: fits the time.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

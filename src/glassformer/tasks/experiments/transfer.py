@@ -32,6 +32,8 @@ from glassformer.training.task import Listener
 from glassformer.training.watching import Silent
 
 PRETRAINING = 0.4  # share of the time for pre-training; the fine-tuning runs share the rest
+LONGER = 4  # with a fixed number of updates: how many times more of them pre-training makes
+VOCABULARY = 2000  # then; a budget chooses its own
 SHORTEST = 12.0  # seconds; a shorter run learns nothing
 RATE = 1e-3  # the highest rate of fine-tuning at width 128, for every variant
 EPOCHS = 40.0  # the most passes over the labelled texts
@@ -98,11 +100,12 @@ def transfer(
 ) -> TransferResult:
     """Trains all variants with all seeds in about `budget` and measures them. Finished runs are not repeated.
 
-    With `steps`, every run makes this many updates instead, and the result does not depend on the machine's speed.
+    With `steps`, every fine-tuning makes this many updates instead, and pre-training four times as many: the result
+    does not depend on the machine's speed.
     """
     listener, folder = listener or Silent(), Path(out)
     runs = [(variant, seed) for seed in range(1, seeds + 1) for variant in VARIANTS]
-    lengths = lengths_of(budget, len(runs)) if steps is None else ({"steps": steps}, {"steps": steps})
+    lengths = lengths_of(budget, len(runs)) if steps is None else fixed_lengths(steps)
     pretrain(data, folder, length=lengths[0], size=size, listener=listener)
     found: dict[str, dict[str, list[float]]] = {variant.key: {} for variant in VARIANTS}
     labels: dict[str, str] = {}
@@ -134,6 +137,10 @@ def lengths_of(budget: str, runs: int) -> tuple[Length, Length]:
     return {"budget": f"{PRETRAINING * total:.0f}s"}, {"budget": f"{(1 - PRETRAINING) * total / runs:.0f}s"}
 
 
+def fixed_lengths(steps: int) -> tuple[Length, Length]:
+    return {"steps": LONGER * steps, "batch_tokens": 2048}, {"steps": steps}
+
+
 # The runs
 
 
@@ -144,9 +151,11 @@ def pretrain(data: TransferData, folder: Path, *, length: Length, size: str | No
     texts: dict[str, Any] = {"files": list(data.texts)}
     if data.text_column is not None:
         texts["columns"] = data.text_column
+    text = {"vocab_size": VOCABULARY} if "steps" in length else {}
     train(
         task="generate",
         data=texts,
+        text=text,
         model=model,
         out=folder / "pretrained",
         train=length,
