@@ -207,11 +207,11 @@ class Rehearsal:
 
     @property
     def closing_examples(self) -> int:
-        """Predictions at the end: for the report; with fine-tuning, also with the base run's weights."""
+        """Predictions at the end: for the report; after a run of the same task, also with that run's weights."""
         train, reported = self.prepared.recipe.train, len(self.prepared.reported)
         return (
             2 * (reported + min(MOST_KNOWN, reported_in(train, self.prepared.task.rules)))
-            if train.start_from
+            if self.prepared.baseline
             else reported
         )
 
