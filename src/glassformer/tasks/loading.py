@@ -43,8 +43,8 @@ USERS: dict[str, str] = {  # kind of model: the class that `load` returns by def
     "t5": WRITERS,
     "vit": IMAGES,
     "captioner": IMAGES,
-    "bart": REWRITERS,  # imported models also by the family they come from
 }
+FAMILIES: dict[str, str] = {"bart": REWRITERS}  # imported models: by where they come from, before their kind
 TASK_LOADERS: dict[str, str] = {  # task: its own function to load a run; other tasks use `load_run`
     "translate": "glassformer.tasks.translation.loading:load",
 }
@@ -140,7 +140,7 @@ def used_as(bundle: Bundle, kind: type[LoadedModel] | None) -> LoadedModel:
 
 
 def usual_user(bundle: Bundle) -> str:
-    return USERS.get(bundle.extras.get("model_type", ""), USERS[bundle.kind])
+    return FAMILIES.get(bundle.extras.get("model_type", ""), USERS[bundle.kind])
 
 
 def named(place: str) -> Any:
