@@ -17,6 +17,7 @@ from glassformer.tasks.registry import task_named
 from glassformer.training import fine_tune
 from glassformer.training.reading import read_recipe
 from tiny_tasks import TINY, Recipe, changed
+from two_ranks import run_ranks, spec_of
 
 LORA = {"lora": 2, "lora_dropout": 0.1, "ema": 0.8, "old_share": 0.0}
 KINDS = ("translate", "generate", "classify", "fill")
@@ -105,3 +106,15 @@ def test_adapters_learn_at_a_higher_rate_than_the_whole_model(bases: dict[str, P
         gf.train(recipe, out=tmp_path / name)
         rates.append(read_recipe(task_named("classify"), RunFolder(tmp_path / name)).train.lr)
     assert rates[1] == pytest.approx(10 * rates[0])
+
+
+def test_two_ranks_train_adapters_as_one_process(bases: dict[str, Path], tmp_path: Path) -> None:
+    recipe = from_base("translate", bases["translate"], {"lora": 2, "old_share": 0.0, "best_by": "loss", "lr": 0.01})
+    recipe["model"] = {"dropout": 0.0}
+    ended = run_ranks("train", spec_of(recipe, tmp_path), tmp_path)
+    assert ended.codes == [0, 0], ended.err
+    gf.train(changed(recipe, {"train": {"accumulate": 2}}), out=tmp_path / "alone")
+    together, alone = (RunFolder(tmp_path / name).adapter() for name in ("run", "alone"))
+    assert together.keys() == alone.keys()
+    for name, weight in alone.items():
+        torch.testing.assert_close(together[name], weight, rtol=0, atol=2e-5)

@@ -33,7 +33,7 @@ class LowRank(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., in) -> (..., out)."""
-        return F.linear(F.linear(self.dropout(x), self.a), self.b) * self.scale
+        return F.linear(F.linear(self.dropout(x), self.a) * self.scale, self.b)  # scaled where it is small
 
 
 class Adapters(nn.ModuleList):
@@ -42,7 +42,8 @@ class Adapters(nn.ModuleList):
     merged = False  # whether they are part of the matrix at the moment
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.cat([part(x) for part in self], dim=-1)
+        parts = [part(x) for part in self]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
 
 def add_adapters(linear: nn.Linear, *, rank: int, scale: float, dropout: float = 0.0) -> None:
