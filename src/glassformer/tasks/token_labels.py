@@ -95,7 +95,7 @@ class TokenLabels(Task):
         return ["the files to learn from have changed"] if files_changed(recipe.data, begun) else []
 
     def read_held(self, files: Sequence[str], recipe: TagRecipe, listener: Listener) -> list[Tagged]:
-        found = read_held_tagged(files, recipe.data.columns, recipe.scheme, listener)
+        found = read_held_tagged(files, recipe.data.columns, recipe.scheme or BIO, listener)
         if found is None:
             raise DataError("Got no file; give files with words and labels, such as test.conll.")
         return found[0]
