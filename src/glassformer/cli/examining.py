@@ -74,7 +74,7 @@ def examine_other(
     from glassformer.data.sources.written import examine_written
     from glassformer.data.written_settings import WrittenDataSettings
 
-    table: dict[DoctorTask, tuple[Any, Any, Any]] = {
+    settings, examine, show = {
         DoctorTask.CLASSIFY: (LabelledDataSettings, examine_labelled, findings_view.show_label_findings),
         DoctorTask.SIMILAR: (LabelledDataSettings, examine_scored, findings_view.show_score_findings),
         DoctorTask.GENERATE: (TextDataSettings, examine_texts, findings_view.show_text_findings),
@@ -84,8 +84,7 @@ def examine_other(
         DoctorTask.SUMMARISE: (WrittenDataSettings, examine_written, show_written_findings),
         DoctorTask.INFILL: (TextDataSettings, examine_texts, findings_view.show_text_findings),
         DoctorTask.ANSWER: (AnswerDataSettings, examine_answers, findings_view.show_answer_findings),
-    }
-    settings, examine, show = table[task]
+    }[task]
     chosen = validate(cast(Any, settings), {"columns": columns}, origin="doctor").columns  # each has columns
     more = {} if tokens is None else {"check": token_check(tokens)}
     with reading("examining") as progress:
@@ -93,7 +92,7 @@ def examine_other(
     if as_json:
         typer.echo(json.dumps({**found.to_dict(), "task": task.value}, ensure_ascii=False))
     else:
-        show(found, findings_view.findings_console())
+        show(found, findings_view.findings_console())  # type: ignore[operator]
     if not found.words:
         raise DataError(found.refused)  # also for scripts: nothing can be used
 
