@@ -163,7 +163,7 @@ def train(
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
-    """Train a model on your own data: a translator, a language model or a classifier."""
+    """Train a model on your own data: a translator, or any other task (--task)."""
     given = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     given |= {"languages": languages, "corpus": corpus, "filters": filters}
     tree = settings_tree(recipe, task, data, {name: value for name, value in given.items() if value}, start=from_)
