@@ -2,8 +2,8 @@
 
     python benchmarks/image_classes.py --data mnist/ --budget 5m
 
-trains on the training files for the given time, scores the test files once, and measures the speed of a step against
-a plain ViT of torch.nn (peers/vit.py). Use a quiet machine.
+trains on the training files for the given time and scores the test files once. `learning_speed.py --rows images`
+measures the speed. Use a quiet machine.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-
-from peers.vit import measured
 
 import glassformer as gf
 from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
@@ -33,9 +31,6 @@ def main() -> None:
     parser.add_argument("--budget", default="5m")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    speeds = measured()
-    print(f"a step against plain torch: {speeds['adamw'] / speeds['torch']:.2f}x with AdamW, ", end="")
-    print(f"{speeds['muon'] / speeds['torch']:.2f}x with Muon ({speeds['torch']:,.0f} images/s there)")
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         data = found_in(given.data, "train")

@@ -82,18 +82,26 @@ def our_step(shape: Shape, optimiser: str) -> Callable[[Tensor, Tensor], None]:
     return step
 
 
-def measured(shape: Shape | None = None, *, batch: int = 128, rounds: int = 30) -> dict[str, float]:
-    """Images per second of the peer and of ours (AdamW and Muon): medians of steps taken in turn."""
+def measured(
+    shape: Shape | None = None, *, batch: int = 128, rounds: int = 7, steps: int = 12
+) -> dict[str, dict[str, float]]:
+    """Images per second of the peer and of ours (AdamW and Muon), and ratios to the peer: medians and ranges."""
     shape = shape or Shape()
     torch.manual_seed(1)
     images = torch.rand(batch, 1, shape.image, shape.image)
     labels = torch.randint(shape.classes, (batch,))
-    steps = {"torch": plain_step(shape), "adamw": our_step(shape, "adamw"), "muon": our_step(shape, "muon")}
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(rounds + 3):
-        for name, step in steps.items():
+    engines = {"torch": plain_step(shape), "adamw": our_step(shape, "adamw"), "muon": our_step(shape, "muon")}
+    rates: dict[str, list[float]] = {name: [] for name in engines}
+    for number in range(rounds + 1):  # the first is a warm-up
+        for name in list(engines) if number % 2 == 0 else reversed(engines):
             began = time.perf_counter()
-            step(images, labels)
-            if number >= 3:
-                times[name].append(time.perf_counter() - began)
-    return {name: batch / median(found) for name, found in times.items()}
+            for _ in range(steps):
+                engines[name](images, labels)
+            if number:
+                rates[name].append(steps * batch / (time.perf_counter() - began))
+    return {name: summary(own, rates["torch"]) for name, own in rates.items()}
+
+
+def summary(own: list[float], theirs: list[float]) -> dict[str, float]:
+    ratios = [one / other for one, other in zip(own, theirs, strict=True)]
+    return {"images_per_second": median(own), "ratio": median(ratios), "least": min(ratios), "most": max(ratios)}
