@@ -286,7 +286,7 @@ def test_nothing_found_is_nothing_shown() -> None:
 def test_the_page_of_an_examination_has_the_data_alone() -> None:
     report = examination_report(examined(SOME), [Path("some/train.en"), Path("some/train.de")])
     data = json.loads(embedded(page_data(report)))
-    assert set(data) == {"title", "subtitle", "about", "data", "held", "predictions"}
+    assert set(data) == {"title", "subtitle", "about", "data", "held", "predictions", "tokens"}
     assert data["title"] == "train.en, train.de"
     assert data["data"]["units"][0] == {"name": "units read", "count": 67, "help": "", "is_sum": True}
 

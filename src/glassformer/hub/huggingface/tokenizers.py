@@ -232,10 +232,11 @@ def files_of(tokenizer: Tokenizer, bundle: Bundle) -> dict[str, bytes]:
     }
     about: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", **texts}
     about["clean_up_tokenization_spaces"] = False
-    if getattr(bundle.model.config, "segments", 1) > 1:  # without them, the second text of a pair would be in the first
+    config = getattr(bundle.model, "config", None)
+    if getattr(config, "segments", 1) > 1:  # without them, the second text of a pair would be in the first
         about["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
     if "max_length" in bundle.extras:
-        limits = (bundle.extras["max_length"], getattr(bundle.model.config, "max_length", None))
+        limits = (bundle.extras["max_length"], getattr(config, "max_length", None))
         about["model_max_length"] = min(limit for limit in limits if limit is not None)
     as_json = {TOKENIZER: about, TOKENS: texts}
     return {FAST: tokenizer.to_json().encode()} | {
