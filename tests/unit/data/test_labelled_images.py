@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from glassformer.data.sources.image_files import are_images, image_files
-from glassformer.data.sources.images import examine_images, read_labelled_images
+from glassformer.data.sources.images import examine_images, files_changed, read_labelled_images
 from glassformer.data.sources.settings import ImageClassDataSettings
 from glassformer.errors import DataError
 from glassformer.training.watching import Silent
@@ -88,6 +88,19 @@ def test_equal_images_stay_in_one_part_and_leaks_are_left_out(tmp_path: Path) ->
     found, lines = read(str(tmp_path / "train.npz"), valid=str(tmp_path / "valid.npz"))
     assert found.count == 90
     assert any("30 images: the same image is also held out" in line for line in lines)
+
+
+def test_a_moved_image_has_another_label(tmp_path: Path) -> None:
+    """The bytes of the files and their order stay the same."""
+    folder = write_folder(tmp_path / "train")
+    last = max((folder / NAMES[0]).iterdir())
+    before, _ = read(str(folder))
+    last.rename(folder / NAMES[1] / "!.pgm")  # sorted first
+    after, _ = read(str(folder))
+    assert after.fingerprints["train"] != before.fingerprints["train"]
+    data = ImageClassDataSettings.model_validate({"files": str(folder)})
+    assert files_changed(data, before.fingerprints)
+    assert not files_changed(data, after.fingerprints)
 
 
 def test_what_the_doctor_finds(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 from glassformer.data.checks.image_findings import HeldImages, ImageFindings
 from glassformer.data.readers.fields import read_fields
 from glassformer.data.readers.images import Picture
-from glassformer.data.readers.inputs import Input, fingerprint
 from glassformer.data.readers.lines import lines_of
 from glassformer.data.readers.naming import expand, kind_of
 from glassformer.data.readers.opening import blocks_of, check_file, shown
@@ -27,6 +26,7 @@ from glassformer.data.sources.image_files import TABLES, ImageFiles, ImageUnit, 
 from glassformer.data.sources.images import (
     LabelledImage,
     Shape,
+    files_digest,
     images_digest,
     pixel_facts,
     read_images,
@@ -65,14 +65,12 @@ def read_captioned_images(
         known = set(held.hashes)
         pairs = zip(found.examples, found.hashes, strict=True)
         train, valid = [one for one, mark in pairs if mark not in known], held.examples
-        parts = b""
     else:
         hold_out = HoldOut(seed=seed, share=data.valid_share)
         numbers = array("I", (hold_out.number(mark.hex()) for mark in found.hashes))
         split = divided(array("B", [TRAIN] * len(numbers)), numbers, hold_out)
         chosen = list(zip(found.examples, split.tolist(), strict=True))
         train, valid = ([one for one, part in chosen if part == wanted] for wanted in (TRAIN, HELD))
-        parts = split.tobytes()
     if not train or not valid:
         raise DataError(f"{len(train):,} training and {len(valid):,} validation images. Give more images.")
     for line in findings.lines():
@@ -81,8 +79,11 @@ def read_captioned_images(
         f"Images: {findings.size_words()}; {counted(len(train), 'training image')}, "
         f"{counted(len(valid), 'validation image')}"
     )
-    raw = fingerprint([Input((path,), "image") for path in files.paths])
-    marks = {"train": decision_digest(raw, shape.size, shape.channels, parts=parts), "valid": images_digest(valid)}
+    raw = files_digest(files)
+    marks = {
+        "train": decision_digest(raw, data.columns, shape.size, shape.channels, images_digest(train)),
+        "valid": images_digest(valid),
+    }
     facts = {"shape": shape, "pixels": pixel_facts(train), "findings": findings}
     kept = [captioned(one) for one in train]
     return Examples(lambda: iter(kept), len(kept), [captioned(one) for one in valid], {**marks, FILES: raw}, facts)

@@ -6,6 +6,7 @@ All images are kept in memory as bytes of the size that the model reads.
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -170,7 +171,7 @@ def read_labelled_images(
     refuse_too_few(counts, valid)
     report(findings, shape, listener)
     listener.on_stage(f"{counted(len(train), 'training image')}, {counted(len(valid), 'validation image')}")
-    raw = fingerprint([Input((path,), "image") for path in files.paths])
+    raw = files_digest(files)
     marks = {
         "train": decision_digest(raw, data.columns, shape.size, shape.channels, parts=parts.tobytes()),
         "valid": images_digest(valid),
@@ -233,9 +234,14 @@ def examine_images(
 def files_changed(data: ImageClassDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
     with suppress(DataError, OSError):
-        paths = image_files(data.files, data.columns).paths
-        return FILES in begun and fingerprint([Input((path,), "image") for path in paths]) != begun[FILES]
+        return FILES in begun and files_digest(image_files(data.files, data.columns)) != begun[FILES]
     return False
+
+
+def files_digest(files: ImageFiles) -> str:
+    """sha256 of the bytes of all files and of the labels, which may be the names of folders."""
+    content = fingerprint([Input((path,), "image") for path in files.paths])
+    return hashlib.sha256(json.dumps([content, *(unit.label for unit in files.units)]).encode()).hexdigest()
 
 
 def pixel_facts(train: Sequence[LabelledImage]) -> dict[str, tuple[float, ...]]:
