@@ -21,6 +21,7 @@ from glassformer.store.run import RunFolder
 from glassformer.tasks.decoder_classes import logits_and_auxiliary
 from glassformer.tasks.exporting import export_to_huggingface
 from glassformer.tasks.loading import load_bundle
+from glassformer.tasks.sentence_classes import ClassRecipe, SentenceClasses
 from tiny_tasks import classify, plain
 from toy_texts import settings, write_labelled, write_running
 from two_ranks import run_ranks, spec_of
@@ -182,3 +183,10 @@ def test_other_models_and_tasks_refuse_it(here: Path, tmp_path: Path) -> None:
 def test_an_export_says_that_it_cannot(runs: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="cannot be exported yet"):
         export_to_huggingface(load_bundle(runs["gpt"]), tmp_path / "out")
+
+
+def test_ids_of_another_kind_of_model_are_not_used_again() -> None:
+    """A decoder has other special tokens around a text than a BERT."""
+    recipes = [ClassRecipe.model_validate({"model": {"kind": kind, "max_length": 64}}) for kind in ("bert", "gpt")]
+    first, second = map(SentenceClasses().encoding, recipes)
+    assert first != second

@@ -17,6 +17,8 @@ import glassformer as gf
 from glassformer.errors import DataError, ModelError
 from glassformer.store.bundle import save_bundle
 from glassformer.store.run import RunFolder
+from glassformer.tasks.sentence_scores import ScoreRecipe, SentenceScores
+from glassformer.training.task import Material
 from toy_texts import arguments, settings, write_scored
 
 Command = Callable[..., Any]
@@ -152,3 +154,27 @@ def test_single_texts_have_scores_too(tmp_path: Path, command: Command) -> None:
     assert done.code == 0, done.err
     good, bad = gf.load(tmp_path / "run").scores(["the film was good in may", "the film was bad in may"])
     assert good > 60 > 40 > bad
+
+
+def recipe_with(**more: Any) -> ScoreRecipe:
+    return ScoreRecipe.model_validate({"model": {"kind": "bert"}, "train": {"start_from": "base"}, **more})
+
+
+def test_a_scale_that_the_user_sets_comes_before_that_of_the_start() -> None:
+    task, base = SentenceScores(), recipe_with(centre=2.5, spread=1.5)
+    same = task.inherited(recipe_with(), base)
+    assert (same.centre, same.spread) == (2.5, 1.5)
+    assert task.keeps_heads(same, base)
+    own = task.inherited(recipe_with(centre=50), base)
+    assert (own.centre, own.spread) == (50, 1.5)
+    assert not task.keeps_heads(own, base)
+
+
+def test_what_is_neither_set_nor_inherited_comes_from_the_data() -> None:
+    facts = {"columns": ("a", "b", "score"), "centre": 3.0, "spread": 2.0}
+    material = Material(lambda: iter(()), 0, [], {}, facts=facts)
+    task = SentenceScores()
+    with_spread = task.decided(recipe_with(spread=7.0), material)  # the body of another task's model
+    assert (with_spread.centre, with_spread.spread) == (3.0, 7.0)
+    inherited = task.decided(task.inherited(recipe_with(), recipe_with(centre=2.5, spread=1.0)), material)
+    assert (inherited.centre, inherited.spread) == (2.5, 1.0)

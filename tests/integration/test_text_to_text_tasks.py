@@ -93,6 +93,12 @@ def test_shuffled_outputs_are_not_learnt(here: Path, tmp_path: Path) -> None:
     assert measured(tmp_path / "run")["mean_score"] <= 60
 
 
+def test_tasks_whose_metrics_would_share_a_name_are_refused(here: Path, tmp_path: Path) -> None:
+    files = [f"say it={here / 'say.tsv'}", f"say-it={here / 'month.tsv'}"]
+    with pytest.raises(DataError, match="'say it' and 'say-it'"):
+        gf.train(task="rewrite", data={"files": files}, out=tmp_path / "run", **settings(SHAPE, TRAIN))
+
+
 def test_the_report_shows_the_worst_outputs(run: Path) -> None:
     page = (run / "report.html").read_text()
     assert "The worst outputs" in page

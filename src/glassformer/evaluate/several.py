@@ -49,10 +49,23 @@ def of_task(metric: Metric, name: str) -> Metric:
     return replace(metric, key=key_of(metric, name), label=label, counts=counts, signature=signature, judges_one=False)
 
 
+def plain(name: str) -> str:
+    """The name of a task in the keys of metrics."""
+    return "".join(letter if letter.isalnum() else "_" for letter in name.casefold()).strip("_")
+
+
+def same_in_keys(names: Sequence[str]) -> tuple[str, str] | None:
+    """The first two tasks whose metrics would have the same keys."""
+    first: dict[str, str] = {}
+    for name in names:
+        if first.setdefault(plain(name), name) != name:
+            return first[plain(name)], name
+    return None
+
+
 def key_of(metric: Metric, name: str) -> str:
     """`rouge1_summarize`: also a name in records and settings."""
-    plain = "".join(letter if letter.isalnum() else "_" for letter in name.casefold()).strip("_")
-    return f"{metric.key}_{plain}" if plain else metric.key
+    return f"{metric.key}_{plain(name)}" if plain(name) else metric.key
 
 
 def counts_in(metric: Metric, name: str, predictions: Sequence[Any], examples: Sequence[Example]) -> Counts:

@@ -158,7 +158,8 @@ class SentenceClasses(Task):
         return recipe.decided({"model": recipe.model.decided({"vocabulary": len(tokenizers[TOKENIZER])})})
 
     def encoding(self, recipe: ClassRecipe) -> str:
-        return json.dumps([min(recipe.data.max_tokens, recipe.model.max_length), recipe.labels])
+        longest = min(recipe.data.max_tokens, recipe.model.max_length)
+        return json.dumps([longest, recipe.labels, recipe.model.kind])  # the kind decides the special tokens
 
     def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
         """Texts with their special tokens. Texts that are too long are shortened; of two texts, the longer one."""

@@ -33,6 +33,7 @@ from glassformer.models.roformer import RoFormerConfig
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.label_start import refuse_impossible
+from glassformer.tasks.scoring import SCALE
 from glassformer.tasks.sentence_classes import HELD, MOST_TEXT, MOST_WRONG, SentenceClasses, framed_columns
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import Listener, Material, ReportParts, Setup
@@ -48,11 +49,11 @@ class ScoreRecipe(Recipe):
     """All settings of the training of a model that gives scores."""
 
     task: Literal["similar"] = Field("similar", description="What is learned, named by the verb that uses it.")
-    centre: float = Field(
-        0.0, ge=-limits.RATIO, le=limits.RATIO, description="The score of the output 0. Default: the mean of the data."
+    centre: float | None = Field(
+        None, ge=-limits.RATIO, le=limits.RATIO, description="The score of the output 0. Default: the mean of the data."
     )
-    spread: float = Field(
-        1.0,
+    spread: float | None = Field(
+        None,
         gt=0,
         le=limits.RATIO,
         description="How much an output of 1 adds. Default: the standard deviation of the data.",
@@ -93,13 +94,12 @@ class SentenceScores(SentenceClasses):
         facts = material.facts
         pooler = getattr(recipe.model, "pooling", "first") == "first"
         model = recipe.model.decided({"head": "sentence", "classes": 1, "pooler": pooler})
-        scale = {name: facts[name] for name in ("centre", "spread") if name not in recipe.model_fields_set}
-        if recipe.train.start_from and recipe.spread != 1.0:  # inherited: the head continues with its own scale
-            scale = {}
+        scale = {name: facts[name] for name in SCALE if getattr(recipe, name) is None}  # neither set nor inherited
         return recipe.decided({"model": model, "data": recipe.data.decided({"columns": facts["columns"]}), **scale})
 
     def inherited(self, recipe: Any, base: Any) -> Any:
-        return recipe.decided({"centre": base.centre, "spread": base.spread})
+        """The scale of the other run, so that its head continues; what the user sets comes first."""
+        return recipe.decided({name: getattr(base, name) for name in SCALE if name not in recipe.model_fields_set})
 
     def keeps_heads(self, recipe: Any, base: Any) -> bool:
         """A base run's head gives scores on its own scale."""

@@ -26,7 +26,7 @@ from glassformer.data.written_settings import WrittenDataSettings
 from glassformer.decode import search
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.metric import Metric
-from glassformer.evaluate.several import MEAN, several_metrics, usual_measure
+from glassformer.evaluate.several import MEAN, same_in_keys, several_metrics, usual_measure
 from glassformer.models.registry import build, sizes
 from glassformer.models.t5 import T5Config
 from glassformer.models.transformer import Transformer, TransformerConfig
@@ -106,6 +106,8 @@ class TextToText(Task):
     def decided(self, recipe: Any, material: Material) -> Any:
         """The tasks of the data, how each is measured, and how often its examples are used."""
         found, data = material.facts["tasks"], recipe.data
+        if pair := same_in_keys(list(found)):
+            raise DataError(f"The tasks {pair[0]!r} and {pair[1]!r} differ only in marks or case. Rename one of them.")
         chosen = {name: one.metric for name, one in data.tasks.items()}
         measures = [chosen.get(name, "auto") for name in found]
         measures = [

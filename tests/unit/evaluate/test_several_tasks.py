@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glassformer.evaluate.metric import Measured
-from glassformer.evaluate.several import several_metrics, usual_measure
+from glassformer.evaluate.several import same_in_keys, several_metrics, usual_measure
 from glassformer.evaluate.translation import bleu_and_chrf
 
 EXAMPLES = [
@@ -51,3 +51,10 @@ def test_scores_of_many_samples_at_once() -> None:
 )
 def test_the_usual_metric_of_a_task(name: str, words: float, measure: str) -> None:
     assert usual_measure(name, words) == measure
+
+
+def test_names_that_would_share_keys_are_found() -> None:
+    assert same_in_keys(["a b", "c", "a-b"]) == ("a b", "a-b")
+    assert same_in_keys(["a b", "a c"]) is None
+    keys = [one.key for one in several_metrics(["a b", "a-b"], ["exact", "exact"])]
+    assert len(set(keys)) < len(keys)
