@@ -22,7 +22,6 @@ from glassformer.store.bundle import save_bundle
 from glassformer.store.run import RunFolder
 from glassformer.tasks.answer_report import excerpt, question_word
 from glassformer.tasks.answer_spans import losses_at, window_losses
-from glassformer.tasks.answering import span_scores
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.loading import load_bundle
 from glassformer.text.framing import Frame
@@ -135,16 +134,6 @@ def test_smoothing_spreads_over_the_allowed_places() -> None:
     logs = logits[0, [0, 1, 3]].log_softmax(0)
     expected = -(0.9 * logs[1] + 0.1 * logs.mean())
     assert float(losses_at(logits, torch.tensor([1]), 0.1)[0]) == pytest.approx(float(expected))
-
-
-def test_spans_are_scored_by_begin_and_end() -> None:
-    random = np.random.default_rng(3)
-    begins, ends = random.normal(size=7), random.normal(size=7)
-    found = span_scores(begins, ends, 4)
-    for first in range(7):
-        for more in range(4):
-            value = begins[first] + ends[first + more] if first + more < 7 else -np.inf
-            assert found[first, more] == value
 
 
 # Peers

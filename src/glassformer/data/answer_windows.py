@@ -60,8 +60,9 @@ class Layout:
         room = self.longest - self.marks - len(asked)
         if room < 1:
             raise ModelError(f"This model reads at most {self.longest} tokens: too few for a question and a passage.")
+        shared = min(self.overlap, room // 2)  # a model with few positions would advance by single tokens
         found = []
-        for begin, end in window_places(len(passage), room, min(self.overlap, room - 1)):
+        for begin, end in window_places(len(passage), room, shared):
             ids, segments = self.frame.pair(asked, passage[begin:end])
             found.append(Window(ids, segments.count(0), begin, end - begin))
         return found

@@ -308,7 +308,7 @@ class AnswerDataSettings(FileSettings):
         128,
         ge=0,
         le=limits.TOKENS,
-        description="Tokens that neighbouring windows of a long passage share.",
+        description="Tokens that neighbouring windows of a long passage share, at most half of a window's passage.",
     )
     max_question: int = Field(
         64, ge=1, le=limits.TOKENS, description="Maximum tokens of a question. Longer ones are cut, and counted."

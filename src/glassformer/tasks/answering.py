@@ -282,6 +282,8 @@ def best_answer(
 
 def span_scores(begins: Scores, ends: Scores, most: int) -> Scores:
     """(P,), (P,) -> (P, A): the score of the span that begins at a token and has 1 to A tokens; -inf beyond the end."""
+    if not len(begins):  # the tokenizer removes every character of some passages
+        return np.empty((0, most))
     padded = np.concatenate([ends, np.full(most - 1, -np.inf)])
     found: Scores = begins[:, None] + np.lib.stride_tricks.sliding_window_view(padded, most)
     return found

@@ -107,6 +107,13 @@ def test_an_answer_may_begin_only_in_the_passage_or_at_the_first_token() -> None
         assert batch.segments[row].tolist() == [int(first <= i < length) for i in range(batch.ids.size(1))]
 
 
+def test_few_positions_do_not_make_windows_advance_by_single_tokens() -> None:
+    layout = Layout(FRAME, longest=128, overlap=128, max_question=64)
+    found = layout.windows([5] * 10, [6] * 300)
+    assert len(found) == 5
+    assert {one.begin + i for one in found for i in range(one.size)} == set(range(300))
+
+
 def test_long_questions_are_cut_and_counted() -> None:
     long = questions()[0]._replace(question="the dog run " * 9)
     encoded = encode_questions([long], encoder_models.wordpiece(), Layout(FRAME, 40, 4, max_question=5))

@@ -140,6 +140,9 @@ def test_an_entity_inside_a_word_is_widened_and_noted(tmp_path: Path) -> None:
         ({"tokens": "a  b", "tags": [[1, 2, "X"]]}, "holds no word"),
         ({"tokens": [1], "tags": ["O"]}, "not a text"),
         ({"tokens": ["a"]}, "no 'tags' in it"),
+        ({"tokens": ["a"], "tags": None}, "'tags' is not an array"),
+        ({"tokens": ["a"], "tags": 5}, "'tags' is not an array"),
+        ({"tokens": ["a", "b"], "tags": "OO"}, "'tags' is not an array"),
     ],
 )
 def test_unusable_objects_say_why(tmp_path: Path, value: Any, words: str) -> None:
@@ -147,6 +150,21 @@ def test_unusable_objects_say_why(tmp_path: Path, value: Any, words: str) -> Non
     assert found[0].problem is None
     with pytest.raises(AssertionError, match=words):
         assert found[1].problem is None, str(found[1].problem)
+
+
+def test_documents_are_known_by_name(tmp_path: Path) -> None:
+    found = objects(tmp_path, *({"tokens": ["a"], "tags": ["O"], "doc": name} for name in ("x", "y", "x", 3, "y")))
+    assert [one.document for one in found] == [0, 1, 0, 2, 1]
+
+
+def test_white_space_around_words_and_labels_is_dropped_everywhere(tmp_path: Path) -> None:
+    rows = [{"tokens": [f"Rome{i} ", " is"], "tags": [" B-LOC ", "O "]} for i in range(20)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_tagged_examples(settings(files=str(path)), seed=1, listener=Listening())
+    assert found.facts["scheme"] == "bio"
+    assert {one.labels for one in (*found.train(), *found.valid)} == {("B-LOC", "O")}
+    assert {one.words[1] for one in (*found.train(), *found.valid)} == {"is"}
 
 
 def test_documents_are_held_out_as_a_whole(tmp_path: Path) -> None:

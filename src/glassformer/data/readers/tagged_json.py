@@ -37,7 +37,7 @@ class _Unfit(Exception):
 def read_tagged_json(
     path: Path, columns: tuple[str, ...] | None, *, on_read: OnRead = None
 ) -> Iterator[TaggedSentence]:
-    """One record for each line. An object may name its document; equal names one after another are one document."""
+    """One record for each line. An object may name its document; objects with equal names are of one document."""
     name, keys, documents = shown(path), None, _Documents()
     number = misses = 0
     for number, line in enumerate(lines_of(blocks_of(path, on_read=on_read), path), 1):
@@ -62,16 +62,13 @@ class _Documents:
     """Numbers the documents that objects name."""
 
     def __init__(self) -> None:
-        self.name: Any = None
-        self.count = -1
+        self.numbers: dict[str | int, int] = {}
 
     def number(self, value: Any) -> int | None:
         found = next((value[key] for key in DOCUMENTS if isinstance(value, dict) and key in value), None)
         if not isinstance(found, str | int):
             return None
-        if found != self.name:
-            self.name, self.count = found, self.count + 1
-        return self.count
+        return self.numbers.setdefault(found, len(self.numbers))
 
 
 def choose_keys(value: Any, place: Place, columns: tuple[str, ...] | None) -> Keys:
@@ -97,7 +94,10 @@ def _sentence(value: Any, keys: Keys, place: Place, notes: tuple[Problem, ...], 
         if isinstance(given, str):
             words, labels, wider = labelled_text(given, [_span(one, len(given)) for one in _list(tags, keys[1])])
         else:
-            words, labels = [_word(one, keys[0]) for one in _list(given, keys[0])], [_label(one) for one in tags]
+            words, labels = (
+                [_word(one, keys[0]) for one in _list(given, keys[0])],
+                [_label(one) for one in _list(tags, keys[1])],
+            )
             if len(words) != len(labels):
                 raise _Unfit(f"{len(words)} words, but {len(labels)} labels")
     except _Unfit as reason:

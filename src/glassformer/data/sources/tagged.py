@@ -74,12 +74,12 @@ class TaggedSource:
         return ", ".join(map(str, self.inputs[:3]))
 
     def rows(self, listener: Listener | None = None) -> Iterator[tuple[int, TaggedSentence]]:
-        """Each sentence with the number of its file."""
+        """Each sentence, checked, with the number of its file."""
         on_read = meter(self.paths, None if listener is None else listener.on_count)
         for at, one in enumerate(self.inputs):
             read = read_tagged_json if one.kind == JSON else read_tagged_columns
             for row in read(one.paths[0], self.columns, on_read=on_read):
-                yield at, row
+                yield at, checked(row)
 
 
 def tagged_source(names: Sequence[str], columns: tuple[str, ...] | None) -> TaggedSource:
@@ -205,7 +205,7 @@ def screened(
     findings.held = list(held)
     sentences, whole = SeenHashes(), SeenHashes()
     while block := list(islice(rows, ROWS)):
-        usable = [row for row in (checked(row) for _, row in block) if row.problem is None and len(row.words) >= SHORT]
+        usable = [row for _, row in block if row.problem is None and len(row.words) >= SHORT]
         texts = [row.texts[0] for row in usable]
         again = sentences.add(hashes_of(texts))
         same = whole.add(hashes_of("\0".join((*row.words, *row.labels)) for row in usable))
@@ -221,6 +221,7 @@ def screened(
 
 
 def checked(row: TaggedSentence) -> TaggedSentence:
+    """With words and labels without white space at their ends, and a problem if one of them is missing."""
     if row.problem is not None:
         return row
     row.words, row.labels = [word.strip() for word in row.words], [label.strip() for label in row.labels]
