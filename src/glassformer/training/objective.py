@@ -38,11 +38,16 @@ class Predictor(Protocol):
 
 
 class Compiled:
-    """A model with a compiled `hidden`; the output layer with its loss is already fast."""
+    """A model with a compiled `hidden` and `forward`; an output layer with its own loss is already fast."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
         self.hidden = torch.compile(model.hidden, dynamic=True)
+        self.forward = torch.compile(model.forward, dynamic=True)
+
+    def __call__(self, batch: Any) -> Tensor:
+        """The model's outputs."""
+        return self.forward(batch)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)

@@ -13,7 +13,7 @@ from glassformer.data.batches import Batch, EncodedPairs, Marks
 from glassformer.data.columns import Ragged
 from glassformer.errors import ModelError, RunError
 from glassformer.models.transformer import Transformer, TransformerConfig
-from glassformer.training.objective import token_loss
+from glassformer.training.objective import compiled, token_loss
 from glassformer.training.optimiser import load_optimiser, make_optimiser, optimiser_tensors
 from glassformer.training.settings import TrainSettings
 from glassformer.training.step import StepReport, autocast_for, seed_step, train_step
@@ -51,6 +51,19 @@ def step(model: Transformer, optimiser: torch.optim.Optimizer, batches: list[Bat
 
 
 # The loss
+
+
+def test_a_compiled_model_can_be_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks with a class head call the model; `hidden` alone is not enough."""
+    made: list[str] = []
+    monkeypatch.setattr(torch, "compile", lambda function, **_: made.append(function.__name__) or function)
+    model = nn.Linear(2, 3)
+    model.hidden = lambda batch: batch
+    found = compiled(model)
+    batch = torch.ones(1, 2)
+    assert torch.equal(found(batch), model(batch))
+    assert "forward" in made
+    assert found.out_features == 3
 
 
 @pytest.mark.usefixtures("double")
