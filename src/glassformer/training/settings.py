@@ -70,7 +70,7 @@ class TrainSettings(Settings):
     extend_vocabulary: Names = Field(
         (),
         description="Fine-tuning: words that become tokens of their own. Their vectors start as the mean of "
-        "those of the pieces they were; all other tokens stay.",
+        "those of the pieces they were, or of all tokens if they were unknown; all other tokens stay.",
     )
     layer_decay: float = Field(
         1.0,
@@ -235,6 +235,11 @@ class TrainSettings(Settings):
     def _vocabulary_of_a_model(self) -> TrainSettings:
         if self.extend_vocabulary and self.start_from is None:
             raise ValueError("extend_vocabulary needs a model to start from (--from MODEL)")
+        if self.extend_vocabulary and self.lora:
+            raise ValueError(
+                f"lora = {self.lora} does not train the vectors of tokens, so those of extend_vocabulary would never "
+                "learn; leave one of them out"
+            )
         return self
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +30,7 @@ def tune(model: nn.Module, settings: TrainSettings) -> None:
     if settings.lora and not adapted(model):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            adapt(model, settings)
+            adapt(model, settings, frozen)
     trained = trained_with_adapters(model) if settings.lora else None
     for name, parameter in model.named_parameters():
         keeps = is_adapter(name) or trained is None or parameter in trained
@@ -48,12 +48,19 @@ def blocks_of(model: nn.Module) -> list[nn.Module]:
     return [block for stack in stacks for block in stack.children()]
 
 
-def adapt(model: nn.Module, settings: TrainSettings) -> None:
-    """Puts adapters beside the matrices of the blocks."""
+def adapt(model: nn.Module, settings: TrainSettings, frozen: Collection[str]) -> None:
+    """Puts adapters beside the matrices of the blocks, except beside those that train.freeze names."""
     alpha = settings.lora_alpha or 2 * settings.lora
-    chosen = linears_of_blocks(model, settings.lora_on)
-    if not chosen:
+    found = linears_of_blocks(model, settings.lora_on)
+    if not found:
         raise SettingsError("train.lora: this model has no blocks with attention and feed-forward layers.")
+    kept = {id(parameter) for name, parameter in model.named_parameters() if name in frozen}
+    chosen = [linear for linear in found if id(linear.weight) not in kept]
+    if not chosen:
+        raise SettingsError(
+            "train.freeze names every matrix that train.lora adapts: no adapter would be left. Name fewer parts, or "
+            "leave train.lora out."
+        )
     for linear in chosen:
         add_adapters(linear, rank=settings.lora, scale=alpha / settings.lora, dropout=settings.lora_dropout)
 

@@ -140,6 +140,23 @@ def test_adapters_and_heads_are_trained_and_their_state_is_small() -> None:
     assert state == 2 * sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
+def test_frozen_parts_have_no_adapters() -> None:
+    model = bert()
+    tune(model, TrainSettings(lora=2, start_from="x", freeze=("blocks.0-1", "blocks.2.feed_forward.up.weight")))
+    names = {name.split(".adapters")[0] for name, _ in model.named_parameters() if is_adapter(name)}
+    assert names == {name for name in trained(model) if name.startswith("blocks")}
+    assert {name.split(".")[1] for name in names} == {"2", "3"}
+    assert "blocks.2.feed_forward.up" not in names
+    assert "blocks.2.feed_forward.down" in names
+    with pytest.raises(SettingsError, match="no adapter would be left"):
+        tune(bert(), TrainSettings(lora=2, start_from="x", freeze=("blocks",)))
+
+
+def test_adapters_do_not_train_new_tokens() -> None:
+    with pytest.raises(ValueError, match="would never learn"):
+        TrainSettings(lora=4, start_from="x", extend_vocabulary=("zebra",))
+
+
 def test_adapters_need_a_model_and_adamw() -> None:
     with pytest.raises(ValueError, match="needs a model to start from"):
         TrainSettings(lora=4)
