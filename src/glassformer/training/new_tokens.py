@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from glassformer.errors import SettingsError
+from glassformer.text import Tokenizer
 from glassformer.text.extending import extended
 from glassformer.training.fine_tune import Start
 from glassformer.training.task import TOKENIZER
+from glassformer.training.watching import TrainingWatcher
 
 
-def with_new_tokens(start: Start, words: Sequence[str]) -> Start:
+def with_new_tokens(start: Start, words: Sequence[str], watcher: TrainingWatcher) -> Start:
     """The start model with these words as tokens; old tokens keep their ids and their vectors."""
     if not words:
         return start
@@ -24,7 +26,10 @@ def with_new_tokens(start: Start, words: Sequence[str]) -> Start:
     old = start.tokenizers[TOKENIZER]
     tokenizer, pieces = extended(old, words)
     if not pieces:
-        raise SettingsError(f"train.extend_vocabulary: all of these are tokens already: {', '.join(words)}.")
+        raise SettingsError(
+            f"train.extend_vocabulary: these are tokens already, or more than one word: {', '.join(words)}."
+        )
+    watcher.on_stage(added_in_words(tokenizer, pieces, words))
     rows = rows_of(start)
     size = max(rows, len(tokenizer))
     weights = {
@@ -38,6 +43,14 @@ def with_new_tokens(start: Start, words: Sequence[str]) -> Start:
     return replace(start, tokenizers={TOKENIZER: tokenizer}, weights=weights, model=model, recipe=recipe)
 
 
+def added_in_words(tokenizer: Tokenizer, added: Collection[int], words: Sequence[str]) -> str:
+    """`Added 2 tokens to the vocabulary: zebra, quagga`, and which words stay as they were."""
+    new = [word for word in dict.fromkeys(words) if tokenizer.encode(word)[0] in added]
+    old = [word for word in dict.fromkeys(words) if word not in new]
+    what = "1 token" if len(new) == 1 else f"{len(new):,} tokens"
+    return f"Added {what} to the vocabulary: {', '.join(new)}" + (f"; as before: {', '.join(old)}" if old else "")
+
+
 def rows_of(start: Start) -> int:
     """How many tokens the model has vectors for."""
     return next(len(weight) for name, weight in start.weights.items() if name.endswith("embedding.weight"))
@@ -49,10 +62,10 @@ def is_of_words(name: str, weight: Tensor, rows: int) -> bool:
 
 
 def grown(weight: Tensor, size: int, pieces: Mapping[int, Sequence[int]]) -> Tensor:
-    """(V, ...) -> (size, ...): new rows are the mean of the rows of their pieces."""
+    """(V, ...) -> (size, ...): new rows are the mean of the rows of their pieces; without pieces, of all rows."""
     found = torch.cat([weight, weight.new_zeros(size - len(weight), *weight.shape[1:])])
     for number, parts in pieces.items():
-        found[number] = weight[list(parts)].mean(dim=0)
+        found[number] = (weight[list(parts)] if parts else weight).mean(dim=0)
     return found
 
 

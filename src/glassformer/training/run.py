@@ -79,7 +79,7 @@ class Work:
 
     def start_of(self, recipe: Any) -> Start | None:
         folder, words = recipe.train.start_from, recipe.train.extend_vocabulary
-        return with_new_tokens(self.hooks.open_start(self.task, folder), words) if folder else None
+        return with_new_tokens(self.hooks.open_start(self.task, folder), words, self.watcher) if folder else None
 
 
 def clock_from_now(age: float = 0.0) -> Clock:
@@ -223,7 +223,7 @@ def train_prepared(work: Work, recipe: Any, run: RunFolder) -> Progress:
 
 
 def first_of(work: Work, recipe: Any) -> Mapping[str, Any]:
-    start = work.start_of(recipe)
+    start = replace(work, watcher=Silent()).start_of(recipe)
     assert start is not None
     return start.weights
 

@@ -10,8 +10,10 @@ import torch
 import glassformer as gf
 from glassformer.errors import SettingsError
 from glassformer.store.run import RunFolder
+from glassformer.text import train_tokenizer
 from glassformer.text.extending import extended
 from glassformer.training import fine_tune
+from glassformer.training.new_tokens import added_in_words, grown
 from glassformer.training.reading import read_tokenizers
 from toy_texts import settings, write_running
 
@@ -33,7 +35,33 @@ def test_old_tokens_keep_their_ids_and_new_ones_are_whole(base: Path) -> None:
     assert new.encode("zebra") == [len(old)]
     for text in ("the film was good", "zebras are not one"):
         assert new.encode(text) == old.encode(text)
-    assert new.decode(new.encode("the zebra was good")) == "the zebra was good"
+    assert new.decode(new.encode("the zebra was the film")) == "the zebra was the film"
+
+
+@pytest.mark.parametrize("kind", ["word", "wordpiece"])
+def test_unknown_words_become_tokens_too(kind: str) -> None:
+    old = train_tokenizer(kind, ["the film was good", "the film was dull"], vocab_size=60, extra=["<mask>"])
+    assert old.encode("zebra") == [old.unk_id]
+    new, pieces = extended(old, ["zebra", "film"])
+    assert pieces == {len(old): []}
+    assert new.encode("the zebra") == [*old.encode("the"), len(old)]
+    assert new.decode(new.encode("the zebra was the film")) == "the zebra was the film"
+    assert new.encode("quagga") == [old.unk_id]
+    assert new.encode("the film was good") == old.encode("the film was good")
+    assert extended(old, ["New York"]).pieces == {}
+
+
+def test_what_was_added_is_reported() -> None:
+    old = train_tokenizer("word", ["the film was good", "the film was dull"])
+    new, pieces = extended(old, ["zebra", "film", "quagga"])
+    said = added_in_words(new, pieces, ["zebra", "film", "quagga"])
+    assert said == "Added 2 tokens to the vocabulary: zebra, quagga; as before: film"
+
+
+def test_the_vector_of_an_unknown_word_is_the_mean_of_all() -> None:
+    weight = torch.randn(4, 3)
+    found = grown(weight, 6, {4: [1, 2], 5: []})
+    torch.testing.assert_close(found, torch.cat([weight, weight[1:3].mean(0)[None], weight.mean(0)[None]]))
 
 
 def test_rows_of_old_tokens_stay_and_new_ones_are_means(
