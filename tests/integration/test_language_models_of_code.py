@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import glassformer as gf
+from glassformer.evaluate.code import LineToComplete
 from glassformer.tasks.code_measures import row_of, whole_texts
 from glassformer.tasks.evaluating import open_trained, read_examples
 from glassformer.training.watching import Silent
@@ -67,9 +68,11 @@ def test_lines_are_completed_and_samples_parse(code: Path, command: Command) -> 
 
 def test_the_context_is_the_end_of_the_text_and_fits(code: Path) -> None:
     model = gf.load(code / "run")
-    row = row_of(model, 100 * LINE)
-    assert len(row) <= max(1, model.model.config.max_length - 48)
-    assert row_of(model, "def")[0] == model.bundle.marks.bos
+    space = max(1, model.model.config.max_length - 48)
+    text = "x" + 900 * " " + 100 * LINE  # also few tokens for many characters
+    for split in (len(text), 1000):
+        assert row_of(model, LineToComplete(text, split, split)) == model.tokenizer.encode(text[:split])[-space:]
+    assert row_of(model, LineToComplete("def", 3, 3))[0] == model.bundle.marks.bos
 
 
 def test_wrong_uses_are_refused(code: Path, trained: Path, command: Command) -> None:

@@ -12,15 +12,19 @@ from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration
 
 import glassformer as gf
+from glassformer.cli.evaluating import is_translator
 from glassformer.data.batches import SourceBatch
-from glassformer.errors import ExportError, ImportingError
+from glassformer.errors import ExportError, ImportingError, ModelError, RunError
 from glassformer.hub.huggingface.folders import read_folder, write_folder
 from glassformer.hub.huggingface.layouts import marian
+from glassformer.store.bundle import save_bundle
+from glassformer.tasks.evaluating import open_trained
 from glassformer.tasks.generation.generator import ContinuationGenerator
 from glassformer.tasks.generation.inputs import SourceInputs
 from glassformer.tasks.generation.options import GenerateOptions
+from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.rewriting import Rewriter
-from glassformer.text import train_tokenizer
+from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.text.framing import Frame, with_frame
 from toy_corpus import toy_pairs
 from toy_texts import settings
@@ -134,15 +138,34 @@ def test_what_bart_does_not_have_is_refused(tmp_path: Path) -> None:
         read_folder(tmp_path / "theirs")
 
 
-def test_a_bart_folder_is_a_start_for_summaries(tmp_path: Path) -> None:
-    """With the frame of its tokenizer: <s> text </s> on both sides, and outputs that start from </s>."""
+def bart_folder(folder: Path, *, more_rows: int = 0) -> Tokenizer:
+    """A BART with a vocabulary; it may have more vectors than tokens."""
     texts = [text for pair in toy_pairs() for text in (*pair, "so")]
     tokenizer = train_tokenizer("word", texts, vocab_size=60)
     bos, eos, pad = tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
     ids = {"bos_token_id": bos, "eos_token_id": eos, "pad_token_id": pad, "decoder_start_token_id": eos}
-    make_bart(**ids, forced_bos_token_id=bos, vocab_size=len(tokenizer)).save_pretrained(tmp_path / "bart")
+    make_bart(**ids, forced_bos_token_id=bos, vocab_size=len(tokenizer) + more_rows).save_pretrained(folder)
     framed = with_frame(tokenizer, Frame((bos,), (eos, eos), (eos,)))  # type: ignore[arg-type]
-    (tmp_path / "bart" / "tokenizer.json").write_text(framed.to_json())
+    (folder / "tokenizer.json").write_text(framed.to_json())
+    return tokenizer
+
+
+def test_bart_is_not_a_translator(tmp_path: Path) -> None:
+    """A translator would read its inputs without <s>."""
+    bart_folder(tmp_path / "theirs")
+    save_bundle(load_bundle(tmp_path / "theirs"), tmp_path / "ours")
+    for folder in (tmp_path / "theirs", tmp_path / "ours"):
+        assert not is_translator(str(folder))
+        with pytest.raises(RunError, match="fine-tune this one first"):
+            open_trained(folder)
+        with pytest.raises(ModelError, match="glassformer rewrite"):
+            gf.load(folder, kind=gf.Translator)
+
+
+def test_a_bart_folder_is_a_start_for_summaries(tmp_path: Path) -> None:
+    """With the frame of its tokenizer: <s> text </s> on both sides, and outputs that start from </s>."""
+    tokenizer = bart_folder(tmp_path / "bart", more_rows=3)
+    bos, eos = tokenizer.bos_id, tokenizer.eos_id
     assert isinstance(gf.load(tmp_path / "bart"), Rewriter)
     data = {"files": str(write_written(tmp_path / "pairs.jsonl")), "max_target": 12}
     sections = settings({"kind": "transformer"}, {"steps": 4, "valid_every": 2, "valid_sentences": 2})
@@ -150,6 +173,7 @@ def test_a_bart_folder_is_a_start_for_summaries(tmp_path: Path) -> None:
     gf.train({"task": "summarise", "data": data, "train": train}, model={"kind": "transformer"}, out=tmp_path / "run")
     run = gf.load(tmp_path / "run")
     assert isinstance(run, Rewriter)
+    assert len(run.model.head.weight) == len(tokenizer) + 3
     row, _ = run.row_of("the dog eats bread.", "")
     assert row[0] == bos
     assert row[-1] == eos

@@ -220,10 +220,10 @@ def show_baselines(baselines: Mapping[str, Mapping[str, float]], metrics: Sequen
 def is_translator(folder: str) -> bool:
     """Whether a folder has a translator: a run of that task, or an imported one."""
     from glassformer.tasks.folders import FIRST_TASK
-    from glassformer.tasks.loading import kind_of, task_of
+    from glassformer.tasks.loading import task_of, translates
 
     task = task_of(Path(folder))
-    return kind_of(Path(folder)) == "transformer" if task is None else task == FIRST_TASK
+    return translates(Path(folder)) if task is None else task == FIRST_TASK
 
 
 def refuse_options(run: str, options: Mapping[str, object]) -> None:

@@ -54,6 +54,8 @@ def advice(found: Bundle, path: str) -> str:
     if found.tokenizer is None:
         missing = f"{path} has no tokenizer files, so the model cannot read or write texts"
         return f"{show}   ({missing}; put tokenizer.json there and import it again)"
+    if getattr(config, "embedding_norm", False):  # BART
+        return 'glassformer rewrite {out} "..."'
     head = getattr(config, "head", "none")
     if "pooling" not in found.extras and isinstance(head, str):
         return HEADS.get(head, NEXT.get(found.kind, show))

@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 FEWEST = 12  # characters of a line, without its indentation, that is worth completing
 WORD_END = re.compile(r"(?<=\w)(?!\w)")  # places where a word ends
@@ -52,14 +53,32 @@ def halves(line: str) -> tuple[str, str] | None:
     return (line[:place], line[place:]) if line[place:].strip() else None
 
 
-def lines_to_complete(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """What is given (the text before a line and its first half) and what is to be written, for every long line."""
+class LineToComplete(NamedTuple):
+    """A long line as places in its text: no copy of what comes before it."""
+
+    text: str
+    split: int  # where its second half begins
+    end: int
+
+    @property
+    def rest(self) -> str:
+        """What is to be written."""
+        return self.text[self.split : self.end]
+
+    def given(self, most: int) -> str:
+        """The text before the line and its first half, or the last `most` characters of that."""
+        return self.text[max(0, self.split - most) : self.split]
+
+
+def lines_to_complete(texts: Sequence[str]) -> list[LineToComplete]:
+    """Every long line."""
     found = []
     for text in texts:
         begins = 0
         for line in lines_in(text):
             if parts := halves(line.rstrip("\r\n")):
-                found.append((text[:begins] + parts[0], parts[1]))
+                split = begins + len(parts[0])
+                found.append(LineToComplete(text, split, split + len(parts[1])))
             begins += len(line)
     return found
 

@@ -8,13 +8,15 @@ import numpy as np
 
 from glassformer.data.windows import Text, documents
 from glassformer.errors import DataError, ModelError, SettingsError
-from glassformer.evaluate.code import PARSERS, lines_to_complete, wilson
+from glassformer.evaluate.code import PARSERS, LineToComplete, lines_to_complete, wilson
 from glassformer.evaluate.score import Score
 from glassformer.tasks.generation import GenerateOptions, LanguageModel
 from glassformer.tasks.sampling import Sampling
 
 SAMPLES, TEMPERATURE = 100, 0.8
 MOST_NEW = 48  # tokens of a completed line
+USUAL_TOKEN = 4  # characters
+BEYOND = 64  # tokens before those that are read: the first ones of a cut text may differ from those of the whole text
 TOGETHER = 16  # texts that are written at once
 SEED = 1
 Progress = Callable[[int], None]
@@ -71,19 +73,26 @@ def share_of_completed_lines(
     for first in range(0, len(chosen), TOGETHER):
         part = chosen[first : first + TOGETHER]
         options = GenerateOptions(max_new=MOST_NEW, stop="\n")
-        rows = [row_of(model, given) for given, _ in part]
+        rows = [row_of(model, line) for line in part]
         written = model.generator.continuations(rows, options, numbers=range(first, first + len(part)))
-        right += sum(one[0].text == rest for one, (_, rest) in zip(written, part, strict=True))
+        right += sum(one[0].text == line.rest for one, line in zip(written, part, strict=True))
         if progress is not None:
             progress(len(part))
     return share_score("lines completed", right, len(chosen), "the second half of a line, greedy", key="lines")
 
 
-def row_of(model: LanguageModel, given: str) -> list[int]:
-    """The last tokens of a text, as many as leave space for the rest of a line; with the begin mark if all fit."""
+def row_of(model: LanguageModel, line: LineToComplete) -> list[int]:
+    """The last tokens before a line's second half, as many as leave space for it; with the begin mark if all fit.
+
+    Only the last part of a long text is split into tokens: a little more than the model reads.
+    """
     longest: int = model.model.config.max_length
     space = max(1, longest - MOST_NEW)
-    ids = model.tokenizer.encode(given)
+    most = USUAL_TOKEN * (space + BEYOND)
+    ids = model.tokenizer.encode(line.given(most))
+    while len(ids) < space + BEYOND and most < line.split:
+        most *= 2
+        ids = model.tokenizer.encode(line.given(most))
     mark = model.bundle.marks.bos
     return [mark, *ids] if mark is not None and len(ids) < space else ids[-space:]
 

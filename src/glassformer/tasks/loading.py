@@ -101,6 +101,20 @@ def kind_of(folder: Path) -> str | None:
     return layout_for(read_config(folder)).kind if (folder / THEIRS).is_file() else None
 
 
+def translates(folder: Path) -> bool:
+    """Whether a folder that is not a run has a translator, without reading its weights."""
+    kind = kind_of(folder)
+    if kind is None:
+        return False
+    if (folder / CONFIG).is_file():
+        family = read_settings(folder).get("extras", {}).get("model_type", "")
+    else:
+        from glassformer.hub.huggingface.folders import read_config
+
+        family = read_config(folder)["model_type"]
+    return user_for(kind, family) == TRANSLATORS
+
+
 def open_folder(folder: Path, *, device: str) -> LoadedModel | Bundle:
     """A training run as its task uses it; any other model as a bundle."""
     refuse_exported(folder)
@@ -140,7 +154,11 @@ def used_as(bundle: Bundle, kind: type[LoadedModel] | None) -> LoadedModel:
 
 
 def usual_user(bundle: Bundle) -> str:
-    return FAMILIES.get(bundle.extras.get("model_type", ""), USERS[bundle.kind])
+    return user_for(bundle.kind, bundle.extras.get("model_type", ""))
+
+
+def user_for(kind: str, model_type: str) -> str:
+    return FAMILIES.get(model_type, USERS[kind])
 
 
 def named(place: str) -> Any:

@@ -8,6 +8,7 @@ from typing import cast
 
 from glassformer.config import Settings
 from glassformer.errors import SettingsError
+from glassformer.models.registry import values_of
 from glassformer.store.bundle import Bundle
 from glassformer.store.run import SHARED_TOKENIZER, TARGET_TOKENIZER, RunFolder
 from glassformer.store.weights import weights_of
@@ -45,7 +46,16 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
     config = cast(Settings, bundle.model.config)
     if bundle.extras.get("pooling") == "mean" and hasattr(config, "pooling"):  # no one has trained its pooler
         config = config.decided({"pooling": "mean"})
-    return Start(path, TextSettings(kind="imported"), config, tokenizers, weights, extras=bundle.extras)
+    text = TextSettings(kind="imported", rows=rows_of(bundle))
+    return Start(path, text, config, tokenizers, weights, extras=bundle.extras)
+
+
+def rows_of(bundle: Bundle) -> int | None:
+    """How many tokens have a vector, if it is neither in the model's settings nor the size of the vocabulary."""
+    if bundle.kind != "transformer" or bundle.tokenizer is None:
+        return None
+    rows: int = values_of(bundle.model)["target_vocabulary"]
+    return None if rows == len(bundle.target or bundle.tokenizer) else rows
 
 
 def listed(names: Sequence[str]) -> str:

@@ -189,7 +189,7 @@ class TextToText(Task):
         config = setup.recipe.model
         if config.kind == "t5":
             return build("t5", config.model_dump())
-        size = len(setup.tokenizer)
+        size = setup.recipe.text.rows or len(setup.tokenizer)
         return Transformer(config, source_vocabulary=size, target_vocabulary=size)
 
     def sides(self, model: Any) -> tuple[nn.Module, ...]:

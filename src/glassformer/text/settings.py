@@ -19,6 +19,12 @@ class TextSettings(Settings):
     vocab_size: int = Field(
         8000, ge=8, le=limits.VOCABULARY, description="Maximum size of a vocabulary, including special tokens."
     )
+    rows: int | None = Field(
+        None,
+        ge=1,
+        le=limits.VOCABULARY,
+        description="Imported models: how many tokens have a vector, if it is not the size of the vocabulary.",
+    )
     shared: bool = Field(True, description="One vocabulary for both languages; false: one for each.")
     normalization: Literal["NFC", "NFKC", "NFD", "NFKD", "none"] = Field("NFC", description="Unicode normal form.")
     start: str | None = Field(

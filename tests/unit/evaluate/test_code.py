@@ -38,8 +38,16 @@ def test_a_line_is_split_where_a_word_ends() -> None:
 
 def test_lines_are_given_with_all_that_is_before_them() -> None:
     text = "import sys\n\n\tprint(first, second)\nx\n"
-    assert lines_to_complete([text]) == [("import sys\n\n\tprint(first", ", second)")]
-    assert all(given + rest in text for given, rest in lines_to_complete([text]))
+    (line,) = lines_to_complete([text])
+    assert (line.given(100), line.rest) == ("import sys\n\n\tprint(first", ", second)")
+    assert line.given(11) == "print(first"
+
+
+def test_lines_of_a_long_text_share_it() -> None:
+    text = 500 * "print(first, second)\n"
+    found = lines_to_complete([text])
+    assert len(found) == 500
+    assert all(line.text is text for line in found)
 
 
 def test_the_interval_of_a_share() -> None:

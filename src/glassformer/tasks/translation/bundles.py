@@ -28,6 +28,8 @@ def parts_of(bundle: Bundle) -> tuple[Transformer, Tokenizer, Tokenizer, Transla
     """The parts of a `Translator` for this bundle; the recipe defines how it begins, ends and searches."""
     if bundle.kind != "transformer":
         raise ModelError(f"A {bundle.kind} model cannot translate. Models that can: {METHODS['translate']}.")
+    if bundle.model.config.embedding_norm:  # type: ignore[union-attr]
+        raise ModelError("A BART model reads other special tokens than a translator. Use `glassformer rewrite`.")
     source = bundle.tokenizer
     if source is None:
         raise ImportingError(

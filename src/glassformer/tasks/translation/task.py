@@ -294,8 +294,9 @@ class Translation(Task):
     def check_start(self, start: Start, recipe: TranslationRecipe, listener: Listener) -> None:
         check_direction(start, recipe, listener)
 
-    def recipe_of(self, bundle: Bundle) -> TranslationRecipe:
-        return Translator.of(bundle).recipe
+    def recipe_of(self, bundle: Bundle) -> TranslationRecipe | None:
+        """None for BART: its inputs have another frame."""
+        return None if bundle.model.config.embedding_norm else Translator.of(bundle).recipe  # type: ignore[union-attr]
 
     def check_loaded(self, setup: Setup, model: Any, material: Material, origin: str) -> None:
         refuse_reversed(self, setup, model, material.valid, origin)
