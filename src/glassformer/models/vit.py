@@ -24,6 +24,7 @@ from glassformer.nn.dropout import Dropout
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead
 from glassformer.nn.init import init_normal
+from glassformer.nn.lora import adapted
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.patches import GridPositions, cut_patches, grid_of
 from glassformer.nn.residual import PreNorm
@@ -138,14 +139,21 @@ class Block(nn.Module):
 
     def first(self, x: Tensor) -> Tensor:
         """The first token after this block, (B, 1, D): the same numbers, without what no one reads."""
-        attention, residual = self.self_attention, self.self_attention_residual
-        normed, width = residual.norm(x), attention.rows[0]
-        weight, bias = attention.qkv.weight, attention.qkv.bias
-        q = F.linear(normed[:, :1], weight[:width], None if bias is None else bias[:width])  # (B, 1, D)
-        kv = F.linear(normed, weight[width:], None if bias is None else bias[width:])  # (B, T, 2D)
-        q, k, v = (split_heads(part, attention.head_width) for part in (q, *kv.split(attention.rows[1:], dim=-1)))
-        x = x[:, :1] + residual.dropout(attention.out(attention.core(q, k, v)))
+        residual = self.self_attention_residual
+        x = x[:, :1] + residual.dropout(self.read_by_first(residual.norm(x)))
         return self.feed_forward_residual(x, self.feed_forward)
+
+    def read_by_first(self, x: Tensor) -> Tensor:
+        """What the first token reads of all, (B, 1, D)."""
+        attention = self.self_attention
+        if adapted(attention.qkv):  # adapters work in the whole product only
+            rows = torch.arange(x.size(0), device=x.device) * x.size(1)
+            return cast(Tensor, attention(x, rows=rows))[:, None]
+        weight, bias, width = attention.qkv.weight, attention.qkv.bias, attention.rows[0]
+        q = F.linear(x[:, :1], weight[:width], None if bias is None else bias[:width])  # (B, 1, D)
+        kv = F.linear(x, weight[width:], None if bias is None else bias[width:])  # (B, T, 2D)
+        q, k, v = (split_heads(part, attention.head_width) for part in (q, *kv.split(attention.rows[1:], dim=-1)))
+        return cast(Tensor, attention.out(attention.core(q, k, v)))
 
 
 class Vit(WithTaps):

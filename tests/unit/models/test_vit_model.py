@@ -11,6 +11,8 @@ from glassformer.config import to_toml, validate
 from glassformer.errors import ModelError, SettingsError
 from glassformer.models.vit import SIZES, Vit, VitConfig
 from glassformer.nn.taps import Tap, listen
+from glassformer.training.settings import TrainSettings
+from glassformer.training.tuning import tune
 
 
 def make_model(**settings) -> Vit:
@@ -110,3 +112,16 @@ def test_the_last_block_computes_only_what_is_read() -> None:
     gradients = [torch.autograd.grad(one.square().sum(), list(model.parameters())) for one in (fast, plain)]
     for ours, theirs in zip(*gradients, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-10)
+
+
+@pytest.mark.usefixtures("double")
+def test_adapters_of_the_last_block_are_used_and_learn() -> None:
+    model, batch = make_model(), images(3, 2, 9, 8)
+    tune(model, TrainSettings(lora=2, start_from="x"))
+    trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    for parameter in trained.values():
+        torch.nn.init.normal_(parameter, std=0.3)
+    fast = model(batch)
+    torch.testing.assert_close(fast, model.head(model.hidden(batch)[:, 0]), rtol=0, atol=1e-12)
+    fast.square().sum().backward()
+    assert [name for name, one in trained.items() if one.grad is None or one.grad.abs().max() == 0] == []
