@@ -131,7 +131,8 @@ def adapter_in(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def load_optimiser(model: nn.Module, optimiser: Optimisers, tensors: Mapping[str, Tensor]) -> None:
     """Restores the state, tensor by tensor. Before, the model holds the weights to use: the averaged ones if any.
 
-    With adapters, which are merged in the weights to use, all weights are read from here.
+    With adapters, which are merged in the weights to use, all weights are read from here. A parameter without any state
+    had none when it was saved, because it had no gradient yet.
     """
     if optimiser.average is not None:
         field = AVERAGED if adapted(model) else ""
@@ -139,8 +140,9 @@ def load_optimiser(model: nn.Module, optimiser: Optimisers, tensors: Mapping[str
         optimiser.average.load(average or weights_of(model))
     if optimiser.average is not None or adapted(model):
         load_weights(model, {n: _found(tensors, n, OWN) for n in weights_of(model)}, origin="the optimiser's state")
+    moved = {name for name, _, field in (key.rpartition("/") for key in tensors) if field not in (OWN, AVERAGED)}
     for name, parameter in model.named_parameters():
-        if not parameter.requires_grad:
+        if not parameter.requires_grad or (moved and name not in moved):
             continue
         member = optimiser.of(parameter)
         member.state[parameter] = {

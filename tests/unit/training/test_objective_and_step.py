@@ -210,6 +210,20 @@ def test_a_memory_of_another_model_is_refused_by_the_name_of_the_parameter() -> 
         load_optimiser(model, make_optimiser(model, TrainSettings()), {})
 
 
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_a_parameter_without_a_gradient_has_no_memory_to_restore(optimiser: str) -> None:
+    settings, model = TrainSettings(optimiser=optimiser), torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(2))
+    first, second = (make_optimiser(model, settings) for _ in range(2))
+    model[0](torch.ones(1, 2)).sum().backward()
+    first.step(0.1)
+    saved = optimiser_tensors(model, first)
+    load_optimiser(model, second, saved)
+    assert optimiser_tensors(model, second).keys() == saved.keys()
+    model[1](torch.ones(1, 2)).sum().backward()
+    second.step(0.1)
+    assert len(optimiser_tensors(model, second)) == 2 * len(saved)
+
+
 # Random numbers and precision
 
 
