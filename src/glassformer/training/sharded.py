@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor
 
@@ -46,14 +46,7 @@ def shard(job: Job) -> Job:
     warnings.filterwarnings("ignore", message="FSDP2-wrapped module")
     plain, trainee = job.model, Trainee(copy.deepcopy(job.model))
     mesh = init_device_mesh(job.device.type, (job.ranks.world,))
-    for block in blocks_of(trainee.model):
-        for part in block.modules():
-            if isinstance(part, CrossAttention):  # its keys and values are computed before its block
-                fully_shard(part, mesh=mesh)
-                register_fsdp_forward_method(part, "read")
-        fully_shard(block, mesh=mesh)
-        if hasattr(block, "at"):  # the last block may compute some tokens alone
-            register_fsdp_forward_method(block, "at")
+    shard_blocks(trainee.model, mesh)
     fully_shard(trainee, mesh=mesh)
     for part in trainee.modules():
         if isinstance(part, FSDPModule):
@@ -67,6 +60,19 @@ def shard(job: Job) -> Job:
         return job.validate()
 
     return replace(job, model=trainee.model, loss=trainee, validate=validate)
+
+
+def shard_blocks(model: nn.Module, mesh: DeviceMesh) -> None:
+    """Each block by itself, so that only one is whole at a time."""
+    for block in blocks_of(model):
+        for part in block.modules():
+            if isinstance(part, CrossAttention):  # its keys and values are computed before its block
+                fully_shard(part, mesh=mesh)
+                register_fsdp_forward_method(part, "read")
+        fully_shard(block, mesh=mesh)
+        for name in ("at", "first"):  # the last block may compute some tokens alone
+            if hasattr(block, name):
+                register_fsdp_forward_method(block, name)
 
 
 def whole(model: nn.Module) -> dict[str, Tensor]:
