@@ -255,7 +255,7 @@ class TagDataSettings(FileSettings):
         "own, such as a part of speech.",
     )
     group: Literal["auto", "document", "sentence"] = Field(
-        "auto", description="What is held out as a whole. auto: documents, where the files mark them."
+        "auto", description="What is held out as a whole. auto: documents, where the files mark at least 5 of them."
     )
     context: Literal["document", "sentence"] = Field(
         "document",

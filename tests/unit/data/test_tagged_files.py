@@ -179,6 +179,24 @@ def test_documents_are_held_out_as_a_whole(tmp_path: Path) -> None:
     assert {one.document for one in mixed.train()} & {one.document for one in mixed.valid}
 
 
+@pytest.mark.parametrize(("documents", "held", "said"), [(1, 10, "1 document"), (3, 30, "3 documents"), (5, 100, "")])
+def test_sentences_are_held_out_where_documents_are_few(tmp_path: Path, documents: int, held: int, said: str) -> None:
+    path, listener = tmp_path / "a.conll", Listening()
+    rows = [f"{'-DOCSTART- O' if i % 100 == 0 else ''}\n\nword{i} B-X\nends O\n" for i in range(100 * documents)]
+    path.write_text("".join(rows))
+    found = read_tagged_examples(settings(files=str(path)), seed=1, listener=listener)
+    assert len(found.valid) == held
+    lines = [line for line in listener.said if line.startswith("Held out")]
+    assert lines == ([f"Held out: sentences, because the files mark only {said}"] if said else [])
+
+
+def test_one_document_that_is_held_out_by_request_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("-DOCSTART- O\n\na B-X\nb O\n\nc O\n")
+    with pytest.raises(DataError, match=r"nothing is left to train on.*data\.group = 'sentence'"):
+        read_tagged_examples(settings(files=str(path), group="document"), seed=1, listener=Listening())
+
+
 def test_equal_sentences_stay_together_without_documents(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text("".join(f"word{i % 7} B-X\nends O\n\n" for i in range(70)))

@@ -44,6 +44,7 @@ from glassformer.errors import DataError
 from glassformer.printable import counted, printable, shortened
 
 MOST_LABELS = 1000
+FEW_DOCUMENTS = 5  # with fewer, sentences are held out instead of documents
 ROWS = 2048  # compared together
 SHORT = 5  # words: shorter sentences often repeat by chance
 ALONE = -1  # the document of a sentence where none are marked
@@ -100,38 +101,41 @@ def files_changed(data: TagDataSettings, begun: Mapping[str, str]) -> bool:
     return False
 
 
-def scheme_in(source: TaggedSource, asked: str) -> tuple[str, bool]:
-    """The scheme of the labels, as it was set or recognised, and whether the files mark documents."""
-    count, marked = SchemeCount(), False
-    for _, row in source.rows():
+def scheme_in(source: TaggedSource, asked: str) -> tuple[str, int]:
+    """The scheme of the labels, as it was set or recognised, and how many documents the files mark."""
+    count, marked, documents = SchemeCount(), False, set[tuple[int, int]]()
+    for at, row in source.rows():
         marked = marked or row.document is not None
         if row.problem is None:
             count.add(row.labels)
-    return (count.scheme() if asked == "auto" else asked), marked
+            documents.add((at, group_of(row)))
+    return (count.scheme() if asked == "auto" else asked), len(documents) if marked else 0
 
 
 def read_tagged_examples(data: TagDataSettings, *, seed: int, listener: Listener) -> Examples[Tagged]:
     """The training and validation sentences."""
     source = tagged_source(data.files, data.columns)
     seen = stamps(source.paths)
-    scheme, marked = scheme_in(source, data.scheme)
+    scheme, documents = scheme_in(source, data.scheme)
     given = read_held_tagged(data.valid_files, data.columns, scheme, listener, beside=source.paths)
     valid, valid_findings = given or (None, None)
     hold_out = None if valid is not None else HoldOut(seed=seed, share=data.valid_share)
     findings = TagFindings()
     findings.scheme = scheme
     rows = screened(source.rows(listener), findings, [held_texts("valid", valid)] if valid else [])
-    parts = split(rows, hold_out, by_document=marked and data.group != "sentence")
+    by_document = hold_out is not None and holds_documents(data.group, documents, listener)
+    parts = split(rows, hold_out, by_document=by_document)
     refuse_unusable(findings, source)
 
     def examples(part: int) -> Iterator[Tagged]:
-        return (example(at, row, scheme, marked) for at, row in picked(source.rows(), parts, part))
+        return (example(at, row, scheme, documents > 0) for at, row in picked(source.rows(), parts, part))
 
     if valid is None:
         valid = list(examples(HELD))
     count = int((parts == TRAIN).sum())
     if not count:
-        raise DataError(f"{source.names}: nothing is left to train on. Give more sentences, or --valid FILE.")
+        smaller = "set data.group = 'sentence'" if by_document else "give more sentences"
+        raise DataError(f"{source.names}: nothing is left to train on. Give --valid FILE, or {smaller}.")
     report(findings, listener)
     listener.on_stage(f"{counted(count, 'training sentence')}, {counted(len(valid), 'validation sentence')}")
     files = fingerprint(source.inputs)
@@ -148,6 +152,14 @@ def read_tagged_examples(data: TagDataSettings, *, seed: int, listener: Listener
 
     facts = {"findings": findings, "valid_findings": valid_findings, "scheme": scheme}
     return Examples(train, count, valid, marks, {**facts, "kinds": tuple(findings.counted())})
+
+
+def holds_documents(group: str, documents: int, listener: Listener) -> bool:
+    """Whether whole documents are held out; sentences are if there are few documents, unless the user set it."""
+    if group == "auto" and 0 < documents < FEW_DOCUMENTS:
+        listener.on_stage(f"Held out: sentences, because the files mark only {counted(documents, 'document')}")
+        return False
+    return documents > 0 and group != "sentence"
 
 
 def split(rows: Iterator[tuple[int, TaggedSentence]], hold_out: HoldOut | None, *, by_document: bool) -> Parts:
@@ -186,10 +198,10 @@ def read_held_tagged(
     source = tagged_source(names, columns)
     refuse_repeated([*beside, *source.paths])
     findings = TagFindings()
-    recognised, marked = scheme_in(source, "auto")
+    recognised, documents = scheme_in(source, "auto")
     findings.scheme = PLAIN if scheme == PLAIN else recognised if recognised != PLAIN else scheme
     rows = screened(source.rows(listener), findings)
-    held = [example(at, row, scheme, marked) for at, row in rows if row.problem is None]
+    held = [example(at, row, scheme, documents > 0) for at, row in rows if row.problem is None]
     refuse_unreadable(findings, unit="held-out sentences")
     if not held:
         raise DataError(f"{source.names}: no usable sentences: {findings.left_out()}.")
