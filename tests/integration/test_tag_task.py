@@ -17,6 +17,8 @@ from glassformer.data.tagged_windows import IGNORED
 from glassformer.errors import GlassformerError
 from glassformer.store.run import RunFolder
 from glassformer.tasks.evaluating import open_trained
+from glassformer.tasks.registry import task_named
+from glassformer.tasks.starting import open_start
 from glassformer.tasks.token_labels import TokenLabels
 from glassformer.training.task import Setup
 from toy_texts import arguments, settings, write_tagged
@@ -240,6 +242,22 @@ def test_a_run_is_continued_with_its_head_and_another_body_gets_a_new_one(
     assert done.code == 0, done.err
     assert "newly initialised: inputs.casing.weight, head.linear.weight" in done.err
     assert "U-LOC" in gf.load(tmp_path / "new").bundle.extras["labels"]
+
+
+@pytest.mark.parametrize("task", ["classify", "similar", "fill", "tag"])
+def test_other_tasks_start_without_the_vectors_of_capitals(runs: dict[str, Path], task: str) -> None:
+    start = open_start(task_named(task), str(runs["roformer"]))
+    assert bool(start.model.casing) == (task == "tag")
+    assert any("casing" in name for name in start.weights) == (task == "tag")
+
+
+def test_a_classifier_that_starts_from_a_tagger_trains_all_its_weights(runs: dict[str, Path], tmp_path: Path) -> None:
+    train = {"steps": 1, "threads": 1, "device": "cpu"}
+    texts = [f"Ann {'went to ' * (1 + i // 2)}{('Rome', 'York')[i % 2]}\t{('a', 'b')[i % 2]}\n" for i in range(20)]
+    (tmp_path / "a.tsv").write_text("".join(texts))
+    data = {"files": str(tmp_path / "a.tsv")}
+    gf.train(task="classify", data=data, out=tmp_path / "run", start_from=runs["roformer"], train=train)
+    assert not [name for name in RunFolder(tmp_path / "run").weights()[0] if "casing" in name]
 
 
 def test_parts_of_speech_are_plain_labels(tmp_path: Path, command: Command) -> None:

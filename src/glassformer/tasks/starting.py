@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -19,9 +20,16 @@ from glassformer.training.fine_tune import Start
 from glassformer.training.reading import is_of, read_recipe, read_tokenizers
 from glassformer.training.task import Task, Tokenizers
 
+CASING = "inputs.casing."  # prefix of parameters
+
 
 def open_start(task: Task, folder: str) -> Start:
     """Reads the model that training starts from."""
+    start = read_start(task, folder)
+    return start if task.reads_casing else without_casing(start)
+
+
+def read_start(task: Task, folder: str) -> Start:
     path = Path(folder)
     if not path.is_dir():
         raise SettingsError(f"--from: {describe_missing(path)}")
@@ -56,6 +64,16 @@ def rows_of(bundle: Bundle) -> int | None:
         return None
     rows: int = values_of(bundle.model)["target_vocabulary"]
     return None if rows == len(bundle.target or bundle.tokenizer) else rows
+
+
+def without_casing(start: Start) -> Start:
+    """For a task that does not say how words are capitalised: these weights would never be trained."""
+    if not getattr(start.model, "casing", None):
+        return start
+    model = start.model.decided({"casing": None})
+    recipe = None if start.recipe is None else start.recipe.decided({"model": model})
+    weights = {name: one for name, one in start.weights.items() if not name.startswith(CASING)}
+    return replace(start, model=model, recipe=recipe, weights=weights)
 
 
 def listed(names: Sequence[str]) -> str:

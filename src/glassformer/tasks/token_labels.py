@@ -84,6 +84,7 @@ class TokenLabels(Task):
     fine_tuning: Mapping[str, Any] = MappingProxyType({"epochs": 10.0, "warmup": None, "batch_tokens": 768})
     rate_factor = 2.5  # 2.5e-4 for MiniLM's width
     new_heads = ("head.", "inputs.casing.")
+    reads_casing = True
     decided_names = ("scheme", "labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
     adjusted_names = ("model.casing",)
 
