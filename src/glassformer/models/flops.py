@@ -8,7 +8,8 @@ The backward pass costs the same once more for the gradient of each matrix, unle
 gradient of its input, unless nothing that is trained lies below it; so 3 x forward for a model that is trained whole,
 the usual 6 x weights x tokens. Only real tokens count, no padding. A causal attention counts every token of its text,
 as if nothing were hidden (the convention of PaLM, arXiv 2204.02311, appendix B). What is recomputed to save memory, and
-validations, do not count: these are the operations of the model, not of one machine.
+validations, do not count: these are the operations of the model, not of one machine. A last block that computes only
+the tokens that a head reads (BERT, ViT) counts for all tokens, so that the count is slightly too high.
 """
 
 from __future__ import annotations
@@ -125,12 +126,13 @@ class TrainingCost:
         return [np.full(len(lengths), float(self.patches)) for _ in range(missing)] + columns
 
 
-def training_cost(model: nn.Module, sides: Sequence[nn.Module]) -> TrainingCost:
+def training_cost(model: nn.Module, sides: Sequence[nn.Module], *, auxiliary: bool = False) -> TrainingCost:
     """The cost of training this model as it is: frozen parameters are those that need no gradient.
 
-    `sides` are the parts that the tokens of each side go through, in the order of the forward pass.
+    `sides` are the parts that the tokens of each side go through, in the order of the forward pass. `auxiliary`:
+    whether a decoder that classifies texts also predicts each next token.
     """
-    counter = Counter(model)
+    counter = Counter(model, auxiliary=auxiliary)
     for side in sides:
         counter.begin_side()
         counter.visit(side, counter.cost.sides[-1])
@@ -144,8 +146,10 @@ def training_cost(model: nn.Module, sides: Sequence[nn.Module]) -> TrainingCost:
 class Counter:
     """Goes through a model in the order of its forward pass."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, *, auxiliary: bool) -> None:
         self.model: Any = model
+        self.auxiliary = auxiliary
+        self.classifies = isinstance(getattr(model, "classifier", None), LastTokenHead)
         patches = patches_of(getattr(model, "encoder", model))
         self.cost = TrainingCost(window=getattr(model, "window", None), patches=patches)
         self.trained_below = False  # whether a gradient is needed by anything before this module
@@ -158,6 +162,9 @@ class Counter:
         self.cost.sides.append(SideCost())
 
     def visit(self, module: nn.Module, side: SideCost, *, share: float = 1.0, memory: bool = False) -> None:
+        if isinstance(module, VocabularyHead) and self.classifies:
+            self.count_next_tokens(module, side)
+            return
         if isinstance(module, VocabularyHead | MaskedWordsHead) or once_per_text(module, self.model):
             self.count_output(module)
             return
@@ -176,6 +183,13 @@ class Counter:
             self.trained_bias |= trained
         else:
             self.trained_below |= trained
+
+    def count_next_tokens(self, head: nn.Module, side: SideCost) -> None:
+        """The vocabulary head of a classifier: only for the auxiliary loss, for all tokens of a text but the last."""
+        if self.auxiliary:
+            each = product_flops(head) * self.passes(head, below=self.trained_below)
+            side.token += each
+            self.cost.target -= each  # a target is a text here
 
     def passes(self, module: nn.Module, *, below: bool) -> int:
         """How often the products of a module are made: forward, for its own gradient, for that of its input."""

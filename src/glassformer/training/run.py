@@ -343,5 +343,5 @@ def make_job(prepared: Prepared, rehearsal: Rehearsal, run: RunFolder, watcher: 
         limit=prepared.limit,
         baseline=prepared.baseline,
         loss_of=partial(loss_by, task, setup),
-        cost=training_cost(model, task.sides(model)),
+        cost=training_cost(model, task.sides(model), auxiliary=bool(settings.auxiliary)),
     )

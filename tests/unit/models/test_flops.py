@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from glassformer.explain.architecture import architecture_of
@@ -19,6 +19,8 @@ SHAPE = {"d": 16, "h": 2, "d_ff": 24, "dropout": 0.0, "N": 2}
 MODELS: dict[str, dict[str, Any]] = {
     "gpt": {"kind": "gpt", **SHAPE, "vocabulary": 40, "max_length": 16},
     "untied": {"kind": "llama", **SHAPE, "vocabulary": 40, "tied": False},
+    "last": {"kind": "gpt", **SHAPE, "vocabulary": 40, "max_length": 16, "head": "sentence", "classes": 3},
+    "last untied": {"kind": "llama", **SHAPE, "vocabulary": 40, "tied": False, "head": "sentence", "classes": 3},
     "sentence": {"kind": "bert", **SHAPE, "vocabulary": 40, "head": "sentence", "classes": 3},
     "tokens": {"kind": "bert", **SHAPE, "vocabulary": 40, "head": "tokens", "classes": 5},
     "words": {"kind": "bert", **SHAPE, "vocabulary": 40, "head": "words"},
@@ -48,14 +50,22 @@ def sides_of(model: Any, kind: str) -> tuple[tuple[nn.Module, ...], np.ndarray[A
 
 def counted(model: Any, kind: str) -> int:
     """What torch sees in one forward and backward pass."""
-    plain = (lambda batch: model.head(model.hidden(batch)[:, 0])) if kind == "vit" else model  # it skips a little work
     with FlopCounterMode(display=False) as counter:
-        plain(batch_for(kind)).square().sum().backward()
+        plain_outputs(model, kind, batch_for(kind)).square().sum().backward()
     return int(counter.get_total_flops())
 
 
+def plain_outputs(model: Any, kind: str, batch: Any) -> Tensor:
+    """With the last block for all tokens; in training, some models compute only what the head reads."""
+    if kind == "vit":
+        return model.head(model.hidden(batch)[:, 0])
+    if kind == "bert" and model.config.head == "sentence":
+        return model.head(model.pool(model.hidden(batch)))
+    return model(batch)
+
+
 def targets(name: str) -> int:
-    return TEXTS if name in ("sentence", "vit") else TEXTS * LENGTH
+    return TEXTS if name in ("sentence", "vit", "last", "last untied") else TEXTS * LENGTH
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -69,6 +79,22 @@ def test_it_is_what_torch_counts(name: str, frozen: list[str]) -> None:
     sides, lengths = sides_of(model, values["kind"])
     found = training_cost(model, sides).of(lengths, targets(name))
     assert found == pytest.approx(counted(model, values["kind"]), rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["last", "last untied"])
+def test_next_tokens_cost_only_with_the_auxiliary_loss(name: str) -> None:
+    """A classifier of texts then computes the logits of every token but the last."""
+    model: Any = build(MODELS[name]["kind"], MODELS[name])
+    lengths = np.array([[LENGTH]] * TEXTS)
+    batch = batch_for(MODELS[name]["kind"])
+    with FlopCounterMode(display=False) as counter:
+        hidden = model.hidden(batch)
+        classes, words = model.classifier(hidden, batch.lengths), model.head(hidden[:, :-1])
+        (classes.square().sum() + words.square().sum()).backward()
+    found = training_cost(model, (model,), auxiliary=True).of(lengths, TEXTS)
+    assert found == pytest.approx(counter.get_total_flops(), rel=0.01)
+    without = training_cost(model, (model,)).of(lengths, TEXTS)
+    assert found - without == 6 * model.head.weight.numel() * TEXTS * (LENGTH - 1)
 
 
 def test_a_model_that_is_trained_whole_costs_three_forward_passes() -> None:

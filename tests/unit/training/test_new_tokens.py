@@ -35,7 +35,7 @@ def test_old_tokens_keep_their_ids_and_new_ones_are_whole(base: Path) -> None:
     assert new.encode("zebra") == [len(old)]
     for text in ("the film was good", "zebras are not one"):
         assert new.encode(text) == old.encode(text)
-    assert new.decode(new.encode("the zebra was the film")) == "the zebra was the film"
+    assert new.decode(new.encode("the zebra was good")) == "the zebra was good"
 
 
 @pytest.mark.parametrize("kind", ["word", "wordpiece"])
