@@ -95,6 +95,7 @@ def test_new_classes_get_a_new_head(classes: Path, tmp_path: Path, command: Comm
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "newly initialised: head." in done.err
+    assert done.err.splitlines()[-1] == f"Try:  glassformer classify {tmp_path / 'run'} IMAGE"
     assert list(gf.load(tmp_path / "run").bundle.extras["labels"]) == list(NAMES)
 
 

@@ -13,12 +13,14 @@ import torch
 from transformers import T5ForConditionalGeneration
 
 import glassformer as gf
+from glassformer.cli.training import used_by
 from glassformer.errors import DataError, GlassformerError
 from glassformer.store.run import RunFolder
 from glassformer.tasks.exporting import export_to_huggingface
 from glassformer.tasks.infilling import Infiller
 from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.summaries import Summaries, sentences_of
+from glassformer.tasks.text_to_text import RewriteRecipe
 from tiny_tasks import changed
 from toy_texts import sentences, settings, write_running
 
@@ -113,6 +115,8 @@ def test_the_commands(run: Path, here: Path, command: Command) -> None:
     missing = command("rewrite", str(run), text)
     assert missing.code == 2
     assert "say which one" in missing.err
+    begun = RewriteRecipe.model_validate({"model": {"kind": "t5"}, "out": str(run)})  # before the data names the tasks
+    assert used_by(begun) == {"verb": "rewrite", "inputs": '--as say "..."'}
     shown = command("evaluate", str(run), f"{SAY}={here / 'say.valid.tsv'}").out
     assert "say: exact match" in shown
     unclear = command("evaluate", str(run), str(here / "say.valid.tsv"))

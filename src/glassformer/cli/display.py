@@ -198,13 +198,13 @@ class TrainingDisplay(StageDisplay):
         )
         self.console.print(line)
 
-    def show_end(self, progress: RunProgress, *, verb: str, texts: int = 1) -> None:
-        """Prints how training ended, and what to do next."""
+    def show_end(self, progress: RunProgress, *, verb: str, inputs: str = '"..."') -> None:
+        """Prints how training ended, and what to do next: `inputs` are those of the command."""
         if not progress.stopped:
             self.console.print(escape(f"Stopped at step {progress.step:,} and saved. Resume with:  {same_command()}"))
         elif progress.stopped != "finished before":
             self.console.print(escape(f"Done ({progress.stopped}). {self.choice(progress)}"))
-        self.console.print(escape(f"Try:  {next_command(verb, self.out, texts)}"))
+        self.console.print(escape(f"Try:  {next_command(verb, self.out, inputs)}"))
 
 
 CHOICES = {"best": "best so far", "as good": "as good", "worse": ""}  # shown after a validation

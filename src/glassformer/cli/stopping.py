@@ -34,15 +34,10 @@ def stopping_in_one_line() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-MORE = {"answer": '--passage passage.txt "...?"'}  # what a command needs besides texts
-
-
-def next_command(verb: str, out: str, texts: int) -> str:
+def next_command(verb: str, out: str, inputs: str) -> str:
     """How to use the finished model: the command of its task, or Python if there is none."""
     from glassformer.cli.main import app
 
     if verb not in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
         return f"glassformer.load({out!r}) in Python"
-    if verb in MORE:
-        return f"glassformer {verb} {shlex.quote(out)} {MORE[verb]}"
-    return " ".join([f"glassformer {verb} {shlex.quote(out)}", *['"..."'] * texts])
+    return f"glassformer {verb} {shlex.quote(out)} {inputs}"

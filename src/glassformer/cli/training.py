@@ -253,23 +253,22 @@ def train_and_show(recipe: Recipe, *, accept_changes: bool, as_json: bool) -> No
     with stopping_in_one_line(), TrainingDisplay(recipe.out or "") as display:
         clock = clock_from_now(process_age())
         progress = train_by(recipe, watcher=display, accept_changes=accept_changes, clock=clock)
-    display.show_end(progress, verb=verb_of(recipe.task), texts=texts_each(recipe))
+    display.show_end(progress, **used_by(recipe))
     if as_json:
         typer.echo(json.dumps({"out": recipe.out, **vars(progress)}))
     if not progress.stopped:
         raise typer.Exit(130)  # interrupted: `train ... && evaluate ...` must not continue
 
 
-def verb_of(task: str) -> str:
-    """The command that uses the result of a task."""
+def used_by(recipe: Recipe) -> dict[str, str]:
+    """The command that uses the result, and its inputs: those of the run, whose data has decided more settings."""
+    from glassformer.store.run import RunFolder
     from glassformer.tasks.registry import task_named
+    from glassformer.training.reading import read_recipe
 
-    return task_named(task).verb or task
-
-
-def texts_each(recipe: Recipe) -> int:
-    """How many texts the model reads together: two if it classifies pairs."""
-    return getattr(recipe.data, "texts_each", 1)
+    task, run = task_named(recipe.task), RunFolder(Path(recipe.out or ""))
+    decided = read_recipe(task, run) if recipe.out and run.exists else recipe
+    return {"verb": task.verb or task.name, "inputs": task.tried_with(decided)}
 
 
 def show_forecast(recipe: Recipe, *, as_json: bool) -> None:

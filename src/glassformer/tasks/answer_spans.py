@@ -191,6 +191,9 @@ class AnswerSpans(Task):
         found = user.answer([one.question for one in examples], [one.passage for one in examples])
         return [one.text for one in found]
 
+    def tried_with(self, recipe: Any) -> str:  # noqa: ARG002
+        return '--passage passage.txt "...?"'
+
     def shown(self, example: Question, prediction: str) -> str:  # noqa: ARG002
         return prediction or NO_ANSWER
 

@@ -189,6 +189,9 @@ class ImageClasses(Task):
     def to_json(self, example: LabelledImage) -> Any:
         return [example.name, example.pixels.shape, base64.b64encode(example.pixels.tobytes()).decode(), example.label]
 
+    def tried_with(self, recipe: Any) -> str:  # noqa: ARG002
+        return "IMAGE"
+
     def from_json(self, example: Any) -> LabelledImage:
         name, shape, pixels, label = example
         return LabelledImage(name, np.frombuffer(base64.b64decode(pixels), dtype=np.uint8).reshape(shape), label)

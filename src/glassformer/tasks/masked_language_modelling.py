@@ -197,6 +197,9 @@ class MaskedLanguageModelling(Task):
 
     # Using it
 
+    def tried_with(self, recipe: Any) -> str:  # noqa: ARG002
+        return '"... [MASK] ..."'
+
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
         extras = {"max_length": setup.recipe.data.max_tokens}
         marks = marks_of(setup.tokenizer)

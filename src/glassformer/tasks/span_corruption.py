@@ -148,6 +148,9 @@ class SpanCorruption(Task):
         model = recipe.model
         return f"{model.N}+{model.N_decoder or model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
 
+    def tried_with(self, recipe: Any) -> str:  # noqa: ARG002
+        return '"... ___ ..."'
+
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> Infiller:
         found = Infiller(Bundle("t5", model, setup.tokenizer, marks_of(setup)))
         found.origin = origin

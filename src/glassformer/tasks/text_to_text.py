@@ -8,6 +8,7 @@ target tokens.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -286,6 +287,10 @@ class TextToText(Task):
         if len(data.names) == 1:  # the mean is the score of the only task
             return replace(mean, label=first.label, signature=first.signature), *others
         return mean, first, *others
+
+    def tried_with(self, recipe: Any) -> str:
+        names = self.names(recipe)
+        return f'--as {shlex.quote(names[0])} "..."' if len(names) > 1 else '"..."'
 
     def shown(self, example: Written, prediction: Any) -> str:  # noqa: ARG002
         return str(prediction)

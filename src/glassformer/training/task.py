@@ -254,6 +254,10 @@ class Task:
         """The examples of a batch as text, for the report on a step that diverged."""
         raise NotImplementedError
 
+    def tried_with(self, recipe: Any) -> str:
+        """What follows the verb and the run folder in the command that is shown after training."""
+        return " ".join(['"..."'] * getattr(recipe.data, "texts_each", 1))
+
     # Reports and comparisons; parts of a page are of `explain/`, which the engine does not know
 
     def question(self, example: Example) -> tuple[str, tuple[str, ...]]:
