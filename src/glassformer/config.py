@@ -44,6 +44,14 @@ class Settings(BaseModel):
         copy.__pydantic_fields_set__.update(self.model_fields_set)
         return copy
 
+    def decided_if_open(self, values: Mapping[str, Any]) -> Self:
+        """A copy with those of `values` that the user has not set; in a section, those of its settings."""
+        new = {name: value for name, value in values.items() if name not in self.model_fields_set}
+        for name in values.keys() - new.keys():
+            if isinstance(section := getattr(self, name), Settings):
+                new[name] = section.decided_if_open(dict(values[name]))
+        return self.decided(new)
+
 
 S = TypeVar("S", bound=Settings)
 

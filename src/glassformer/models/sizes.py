@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from glassformer.config import Settings
+from glassformer.config import Settings, merge
 
 C = TypeVar("C", bound=Settings)
 
@@ -13,8 +13,8 @@ C = TypeVar("C", bound=Settings)
 def filled(
     values: Any, validated: Callable[[Any], C], *, sizes: Mapping[str, Mapping[str, Any]], default: str | None
 ) -> C:
-    """For a config's wrap validator: `values`, and from their size whatever they do not give. Settings from the size do
-    not count as set.
+    """For a config's wrap validator: `values`, and from their size whatever they do not give, section by section.
+    Settings from the size do not count as set.
 
     For an unknown size the default is used, if there is one; the check of the field `size` then reports the error.
     """
@@ -22,6 +22,11 @@ def filled(
         return validated(values)  # not a section: pydantic reports it
     name = values.get("size", default)
     fallback = {} if default is None else sizes[default]
-    config = validated({**(sizes.get(name, fallback) if isinstance(name, str) else fallback), **values})
+    usual = sizes.get(name, fallback) if isinstance(name, str) else fallback
+    config = validated(merge(usual, values))
     config.__pydantic_fields_set__.intersection_update(values)
+    for section in (name for name, value in usual.items() if isinstance(value, Mapping)):
+        given = values.get(section, {})
+        if isinstance(given, Mapping):
+            getattr(config, section).__pydantic_fields_set__.intersection_update(given)
     return config

@@ -36,7 +36,7 @@ from glassformer.tasks.image_classes import image_extras, sized, usual_patch
 from glassformer.tasks.image_reports import caption_gallery, heat_galleries
 from glassformer.tasks.vision import ImageModel
 from glassformer.text import Tokenizer, train_tokenizer
-from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.budget_rules import SHAPE, BudgetRules
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
@@ -48,7 +48,6 @@ LADDER: tuple[dict[str, Any], ...] = (  # of encoder and decoder
     {"N": 3, "d": 96, "h": 3, "d_ff": 192},
     {"N": 2, "d": 64, "h": 2, "d_ff": 128},
 )
-SHAPE = ("N", "d", "h", "d_ff")
 BEAM = 5  # of final predictions
 
 
@@ -109,7 +108,7 @@ class Captions(Task):
         model = recipe.model
         if not recipe.train.start_from:
             chosen = {"image": shape.size, "channels": shape.channels}
-            if not model.encoder.model_fields_set & {"patch", "size"} or "encoder" not in model.model_fields_set:
+            if not model.encoder.model_fields_set & {"patch", "size"}:
                 chosen["patch"] = usual_patch(shape.size, GRID)
             model = model.decided({"encoder": model.encoder.decided(chosen)})
         if not all(grid_of(shape.size, model.encoder.patch)):
@@ -194,7 +193,10 @@ class Captions(Task):
         return model.encoder, model.decoder
 
     def ladder(self, recipe: CaptionRecipe) -> list[dict[str, Any]]:
-        return [{**sizes, "encoder": recipe.model.encoder.decided(sizes)} for sizes in LADDER]
+        """The same shape for encoder and decoder; the encoder keeps its own if the user chose it."""
+        encoder = recipe.model.encoder
+        is_chosen = bool(encoder.model_fields_set & SHAPE)
+        return [{**sizes, "encoder": encoder if is_chosen else encoder.decided(sizes)} for sizes in LADDER]
 
     def model_for(self, config: Any) -> Any:
         return build("captioner", {**config.model_dump(), "vocabulary": 1})

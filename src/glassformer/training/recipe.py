@@ -63,9 +63,7 @@ class Recipe(Settings):
 
     def with_open(self, section: str, values: Mapping[str, Any]) -> Self:
         """The recipe with `values` in a section; settings that the user has set do not change."""
-        old = getattr(self, section)
-        new = {name: value for name, value in values.items() if name not in old.model_fields_set}
-        return self.decided({section: old.decided(new)})
+        return self.decided({section: getattr(self, section).decided_if_open(values)})
 
     def as_begun(self, then: Self) -> Self:
         """This recipe with unset values taken from `then`, so that what a budget chose stays the same."""

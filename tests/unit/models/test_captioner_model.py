@@ -112,6 +112,14 @@ def test_named_sizes(size: str) -> None:
     assert (config.N, config.d) == (SIZES[size]["N"], SIZES[size]["d"])
 
 
+def test_one_setting_of_the_encoder_leaves_the_others_to_the_size() -> None:
+    config = CaptionerConfig.model_validate({"size": "tiny", "vocabulary": V, "encoder": {"dropout": 0.2}})
+    assert (config.encoder.N, config.encoder.d, config.encoder.dropout) == (4, 64, 0.2)
+    assert config.encoder.model_fields_set == {"dropout"}
+    config = CaptionerConfig.model_validate({"size": "tiny", "vocabulary": V, "encoder": {"size": "tiny-16"}})
+    assert (config.encoder.N, config.encoder.d) == (12, 192)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
