@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,17 @@ from glassformer.errors import RunError
 from glassformer.tasks.exporting import export_adapter, export_to_huggingface
 from glassformer.tasks.loading import load_bundle
 from glassformer.training import fine_tune
-from toy_texts import settings, write_labelled, write_running
+from toy_texts import settings, write_labelled, write_running, write_scored
 
-MODELS = {"classify": {"kind": "bert"}, "generate": {"kind": "gpt"}}
+MODELS = {"classify": {"kind": "bert"}, "similar": {"kind": "bert"}, "generate": {"kind": "gpt"}}
+WRITERS = {"classify": write_labelled, "similar": write_scored, "generate": write_running}
 
 
 @pytest.fixture(scope="module", params=MODELS)
 def exported(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A folder with base, run, and both exported."""
     task, folder = request.param, tmp_path_factory.mktemp(request.param)
-    files = write_labelled(folder / "train.tsv") if task == "classify" else write_running(folder / "train.txt")
+    files = WRITERS[task](folder / ("train.txt" if task == "generate" else "train.tsv"))
     sections = settings(MODELS[task], {"steps": 2, "valid_every": 2})
     gf.train(task=task, data={"files": str(files)}, out=folder / "base", **sections)
     train = {**sections["train"], "start_from": str(folder / "base"), "lora": 3, "old_share": 0.0, "best_by": "loss"}
@@ -64,7 +66,7 @@ def test_names_are_those_of_peft(exported: tuple[str, Path]) -> None:
     config = json.loads((folder / "adapter" / "adapter_config.json").read_text())
     names = set(load_file(folder / "adapter" / "adapter_model.safetensors"))
     assert (config["peft_type"], config["r"], config["lora_alpha"]) == ("LORA", 3, 6.0)
-    if task == "classify":
+    if task != "generate":
         assert config["task_type"] == "SEQ_CLS"
         assert "base_model.model.bert.encoder.layer.0.attention.self.query.lora_A.weight" in names
         assert "base_model.model.classifier.weight" in names
@@ -76,6 +78,18 @@ def test_names_are_those_of_peft(exported: tuple[str, Path]) -> None:
         assert config["rank_pattern"] == {"transformer.h.0.attn.c_attn": 9}
         assert config["alpha_pattern"] == {"transformer.h.0.attn.c_attn": 18.0}
         assert config["fan_in_fan_out"]
+
+
+def test_a_base_that_peft_cannot_read_is_not_named(
+    exported: tuple[str, Path], tmp_path: Path, command: Callable[..., Any]
+) -> None:
+    _, folder = exported
+    config = json.loads((folder / "adapter" / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] is None
+    if exported[0] == "classify":
+        done = command("export", folder / "run", "--to", "peft", "--out", tmp_path / "out")
+        assert done.code == 0
+        assert f"glassformer export {folder / 'base'} --to huggingface" in done.err
 
 
 def test_a_run_without_adapters_is_refused(exported: tuple[str, Path], tmp_path: Path) -> None:

@@ -88,9 +88,15 @@ def export(
 def to_peft(run: str, out: Path, *, as_json: bool) -> None:
     from glassformer.tasks.exporting import export_adapter
 
-    count = export_adapter(run, out)
-    words = f"Exported the adapters of {count} matrices to {out}."
-    typer.echo(json.dumps({"out": str(out), "matrices": count}) if as_json else words)
+    found = export_adapter(run, out)
+    words = f"Exported the adapters of {found.matrices} matrices to {out}."
+    typer.echo(json.dumps({"out": str(out), "matrices": found.matrices}) if as_json else words)
+    if found.base_to_export is not None:
+        typer.echo(
+            f"Their base model is {found.base_to_export}, which peft cannot read, so they do not name it. Export it "
+            f"too (glassformer export {found.base_to_export} --to huggingface --out FOLDER) and load FOLDER first.",
+            err=True,
+        )
 
 
 def to_huggingface(run: str, out: Path, *, as_json: bool) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
+
+from torch import Tensor
 
 from glassformer.errors import RunError
 from glassformer.hub.folders import disk_errors_in_words, new_folder, write_json
@@ -14,6 +18,7 @@ from glassformer.hub.huggingface.checkpoint import SHARD_BYTES
 from glassformer.hub.huggingface.folders import write_folder
 from glassformer.store.bundle import Bundle
 from glassformer.store.run import CONFIG, RunFolder
+from glassformer.store.weights import weights_of
 from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.scoring import in_their_scale
 
@@ -32,13 +37,36 @@ def export_to_huggingface(bundle: Bundle, out: str | Path, *, shard_bytes: int =
     return found
 
 
-def export_adapter(path: str | Path, out: str | Path) -> int:
-    """Writes the adapters of a LoRA run alone, as `peft` reads them; returns how many matrices they belong to."""
+class ExportedAdapter(NamedTuple):
+    """How many matrices the adapters belong to, and the base model if `peft` cannot read its folder."""
+
+    matrices: int
+    base_to_export: str | None
+
+
+def export_adapter(path: str | Path, out: str | Path) -> ExportedAdapter:
+    """Writes the adapters of a LoRA run alone, as `peft` reads them.
+
+    They name their base model, unless its folder is one of glassformer, which other programs cannot read.
+    """
     run = RunFolder(Path(path))
     if not run.exists:
         raise RunError(f"{path} is not a run. Adapters are exported from a run that was fine-tuned with train.lora.")
     settings = tomllib.loads(run.text(CONFIG).decode())["train"]
-    config, tensors = adapters.peft_files(load_bundle(run.path), run.adapter(), settings)
+    bundle = load_bundle(run.path)
+    base = settings.get("start_from")
+    is_ours = base is not None and (Path(base) / CONFIG).is_file()
+    settings |= {"start_from": None if is_ours else base}
+    config, tensors = adapters.peft_files(bundle, with_scale(run.adapter(), bundle), settings)
     with new_folder(Path(out)) as folder, disk_errors_in_words(Path(out)):
         adapters.write_files(folder, config, tensors)
-    return len(config["target_modules"])
+    return ExportedAdapter(len(config["target_modules"]), base if is_ours else None)
+
+
+def with_scale(adapter: Mapping[str, Tensor], bundle: Bundle) -> Mapping[str, Tensor]:
+    """The adapter of a run; if its scores have a scale, with a head that has the scale inside."""
+    scaled = in_their_scale(bundle)
+    if scaled is bundle:
+        return adapter
+    head = {name: weight for name, weight in weights_of(scaled.model).items() if name.startswith("head.linear.")}
+    return {**adapter, **head}
