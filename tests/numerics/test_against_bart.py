@@ -14,7 +14,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 import glassformer as gf
 from glassformer.cli.evaluating import is_translator
 from glassformer.data.batches import SourceBatch
-from glassformer.errors import ExportError, ImportingError, ModelError, RunError
+from glassformer.errors import DataError, ExportError, ImportingError, ModelError, RunError
 from glassformer.hub.huggingface.folders import read_folder, write_folder
 from glassformer.hub.huggingface.layouts import marian
 from glassformer.store.bundle import save_bundle
@@ -180,3 +180,12 @@ def test_a_bart_folder_is_a_start_for_summaries(tmp_path: Path) -> None:
     assert run.bundle.marks.start == eos
     with pytest.raises(ExportError):
         marian.from_config(run.bundle)
+
+
+def test_a_word_without_a_vector_is_named(tmp_path: Path) -> None:
+    tokenizer = bart_folder(tmp_path / "bart", more_rows=-1)
+    last = tokenizer.decode([len(tokenizer) - 1]).strip()
+    (tmp_path / "pairs.tsv").write_text(20 * "the dog eats.\tthe dog\n" + f"the {last} eats.\tthe dog\n")
+    train, out = {"start_from": str(tmp_path / "bart"), "steps": 1, "threads": 1}, tmp_path / "run"
+    with pytest.raises(DataError, match=f"not for '{last}'"):
+        gf.train(task="rewrite", data=tmp_path / "pairs.tsv", model={"kind": "transformer"}, train=train, out=out)

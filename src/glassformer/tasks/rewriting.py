@@ -13,6 +13,7 @@ from glassformer.tasks.generation.inputs import SourceInputs
 from glassformer.tasks.generation.language_model import LanguageModel
 from glassformer.tasks.generation.options import GenerateOptions
 from glassformer.tasks.model import one_or_many, texts_of
+from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame
 
 Progress = Callable[[int], None]
@@ -142,3 +143,15 @@ def prompt_of(task: str, text: str) -> str:
     """`summarize: text`, on one line."""
     plain = " ".join(text.split())
     return f"{task}: {plain}" if task else plain
+
+
+def refuse_without_vector(rows: int | None, tokenizer: Tokenizer, texts: Sequence[Sequence[int]]) -> None:
+    """Raises an error for a token that an imported model with only `rows` vectors cannot read."""
+    if rows is None or rows >= len(tokenizer):
+        return
+    if missing := sorted({number for ids in texts for number in ids if number >= rows}):
+        word = tokenizer.decode(missing[:1]).strip() or tokenizer.token(missing[0])
+        raise DataError(
+            f"The model to start from has vectors for {rows:,} of its {len(tokenizer):,} tokens, not for "
+            f"{word!r}, which the data has. Remove this word from the data."
+        )

@@ -34,7 +34,7 @@ from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.generation.options import GenerateOptions
-from glassformer.tasks.rewriting import Rewriter, prompt_of
+from glassformer.tasks.rewriting import Rewriter, prompt_of, refuse_without_vector
 from glassformer.tasks.text_generator import batches_by_length
 from glassformer.tasks.written_report import worst_table
 from glassformer.text import Tokenizer, train_tokenizer
@@ -164,6 +164,7 @@ class TextToText(Task):
         longest, most = recipe.data.max_tokens - 1 - len(before), recipe.data.max_target - 1 - len(before)
         sources = tokenizer.encode_batch([self.prompt(recipe, one) for one in examples])
         targets = tokenizer.encode_batch([one[-1][0] for one in examples])
+        refuse_without_vector(recipe.text.rows, tokenizer, (*sources, *targets))
         number = {name: i for i, name in enumerate(recipe.data.names)}
         kept = [i for i, ids in enumerate(targets) if held or (ids and len(ids) <= most)]
         columns = {
