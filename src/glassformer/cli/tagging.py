@@ -90,7 +90,7 @@ def columns_of(found: TaggedText) -> str:
 
 def column(text: str) -> str:
     """One cell of a table: no white space inside."""
-    return "_".join(printable(text).split()) or "_"
+    return "_".join(text.split()) or "_"
 
 
 def show(found: TaggedText, *, plain: bool) -> None:

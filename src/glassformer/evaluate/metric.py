@@ -63,6 +63,7 @@ class Metric:
     signature: Callable[[Sequence[Any]], str] | None = (
         None  # examples -> how it is computed, so that others can compare
     )
+    applies: Callable[[Sequence[Any]], bool] | None = None  # examples -> whether any of them is measured; None: all are
     # Where the field has a fixed way to compute the interval: (predictions, examples, resamples) -> Score
     own_interval: Callable[[Sequence[Any], Sequence[Any], int], Score] | None = None
 

@@ -46,7 +46,12 @@ def of_task(metric: Metric, name: str) -> Metric:
         return metric.signature(own) if metric.signature is not None and own else ""
 
     label = f"{name}: {metric.label}" if name else metric.label
-    return replace(metric, key=key_of(metric, name), label=label, counts=counts, signature=signature, judges_one=False)
+    named = replace(metric, key=key_of(metric, name), label=label, judges_one=False)
+    return replace(named, counts=counts, signature=signature, applies=partial(has_examples, name))
+
+
+def has_examples(name: str, examples: Sequence[Example]) -> bool:
+    return any(example[0] == name for example in examples)
 
 
 def plain(name: str) -> str:
@@ -104,8 +109,9 @@ def mean_of_tasks(metrics: Sequence[Metric], widths: Sequence[int], summed: Coun
     return total / np.maximum(tasks, 1)
 
 
-def words_for(mains: Sequence[tuple[str, Metric]], examples: Sequence[Example]) -> str:  # noqa: ARG001
-    return "mean of " + ", ".join(f"{name or 'the task'} {metric.label}" for name, metric in mains)
+def words_for(mains: Sequence[tuple[str, Metric]], examples: Sequence[Example]) -> str:
+    there = [(name, metric) for name, metric in mains if has_examples(name, examples)]
+    return "mean of " + ", ".join(f"{name or 'the task'} {metric.label}" for name, metric in there)
 
 
 def no_counts(predictions: Sequence[Any], examples: Sequence[Example]) -> Counts:  # noqa: ARG001

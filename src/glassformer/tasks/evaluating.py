@@ -97,7 +97,8 @@ def evaluate_model(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Every metric of the task on these examples, each with a 95% interval, then the loss; or only these `metrics`."""
-    chosen = tuple(task.metrics_for(setup.recipe) if metrics is None else metrics)
+    own = task.metrics_for(setup.recipe) if metrics is None else metrics
+    chosen = tuple(metric for metric in own if metric.applies is None or metric.applies(examples))
     measured = (*chosen, LOSS) if task.reports_loss and metrics is None else chosen
     losses = pool = None
     if any(metric.from_losses for metric in measured):

@@ -58,3 +58,11 @@ def test_names_that_would_share_keys_are_found() -> None:
     assert same_in_keys(["a b", "a c"]) is None
     keys = [one.key for one in several_metrics(["a b", "a-b"], ["exact", "exact"])]
     assert len(set(keys)) < len(keys)
+
+
+def test_a_task_without_examples_is_not_measured() -> None:
+    mean, *own = several_metrics(("a", "b"), ("exact", "exact"))
+    examples = [("a", "x", ("y",))]
+    assert [one.label for one in own if one.applies is None or one.applies(examples)] == ["a: exact match", "a: F1"]
+    assert mean.signature is not None
+    assert mean.signature(examples) == "mean of a exact match"
