@@ -30,6 +30,11 @@ LAYOUTS: dict[str, tuple[str | None, list[list[str]], list[tuple[tuple[str, ...]
         [["1", "7", "8", '"A quote opens', "and none closes"], ["0", "9", "10", "One", "Another"]],
         [(('"A quote opens', "and none closes"), "1"), (("One", "Another"), "0")],
     ),
+    "our own names": (
+        "a b label",
+        [["One.", "Two.", "yes"], ["Three.", "Four.", "no"]],
+        [(("One.", "Two."), "yes"), (("Three.", "Four."), "no")],
+    ),
     "QQP": (
         "id qid1 qid2 question1 question2 is_duplicate",
         [["0", "1", "2", "Is it?", "It is?", "1"], ["1", "3", "4", "Why?", "When?", "0"]],

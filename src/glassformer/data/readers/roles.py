@@ -21,6 +21,7 @@ PAIR_NAMES = (
     ("premise", "hypothesis"),
     ("text1", "text2"),
     ("text_a", "text_b"),
+    ("a", "b"),
 )
 # Names of the label of two texts, the most specific first: MNLI also has the labels of single annotators.
 PAIR_LABEL_NAMES = ("gold_label", "is_duplicate", "quality", "label", "class", "entailment_judgment")
