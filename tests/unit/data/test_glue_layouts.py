@@ -15,6 +15,7 @@ from glassformer.data.sources.labelled import (
     read_labelled_examples,
 )
 from glassformer.data.sources.scored import read_scored_examples, scored_source
+from glassformer.errors import DataError
 
 MNLI = "index promptID pairID genre sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse"
 # task: header (None: there is none), rows, the texts and labels that must come out
@@ -141,3 +142,11 @@ def test_another_table_is_not_taken_for_one_of_them(tmp_path: Path) -> None:
     assert labelled_source([str(tmp_path / "a.tsv")], None).columns is None
     (tmp_path / "b.tsv").write_text("x\t1\ty\tfour columns\n" * 3)
     assert labelled_source([str(tmp_path / "b.tsv")], None).columns is None
+
+
+def test_many_scores_that_are_not_numbers_are_an_error(tmp_path: Path) -> None:
+    rows = [f"one {i}\ttwo {i}\t{'1,5' if i % 3 else i}\n" for i in range(60)]
+    (tmp_path / "scores.tsv").write_text("a\tb\tscore\n" + "".join(rows))
+    data = LabelledDataSettings(files=(str(tmp_path / "scores.tsv"),))
+    with pytest.raises(DataError, match=r"40 of 61 rows are unusable .* line 3, .* not a number: '1,5'"):
+        read_scored_examples(data, seed=1, listener=Listener())

@@ -14,7 +14,7 @@ from glassformer.printable import shortened
 
 EXAMPLES = 5  # of each kind
 STOP, DROP, NOTE = "stop", "drop", "note"  # to correct before training; the unit is not used; for information
-UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax"}
+UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax", "score"}
 UNREADABLE_SHARE = 0.01  # above this, the file probably has another format
 HARMLESS = {"header", "obsolete", "plural"}  # not examples: nothing is lost by dropping them
 ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
