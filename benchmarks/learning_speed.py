@@ -80,7 +80,7 @@ def generate(given: argparse.Namespace, work: Path) -> Iterator[Ratio]:
 def fill(given: argparse.Namespace, work: Path) -> Iterator[Ratio]:
     from peers.masked_lm import measure
 
-    train, valid = (plain(path, work) for path in found(given.data / "wikitext-2", "*train*", "*valid*"))
+    train, valid = (plain(path, work) for path in found(given.data / "wikitext-2", "*train", "*valid"))
     rates = measure(train, valid, work, rounds=given.rounds, seconds=given.seconds, threads=given.threads)
     peer = f"BertForMaskedLM ({rates['transformers']['tokens_per_second']:,.0f} tokens/s)"
     yield Ratio("fill", peer, rates["ratio"], rates["least"], rates["most"])
