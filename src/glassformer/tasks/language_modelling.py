@@ -6,7 +6,7 @@ before it in the window. Shapes: B windows, T tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -18,8 +18,6 @@ from torch import Tensor
 from glassformer.data.checks.text_findings import ROW
 from glassformer.data.columns import Columns, Encoded, Pool
 from glassformer.data.settings import TextDataSettings
-from glassformer.data.sources.running import TextPiece
-from glassformer.data.sources.texts import files_changed, read_held_texts, read_text_examples
 from glassformer.data.windows import Text, WindowBatch, Windows, encode_windows
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.metric import Counts, Metric
@@ -29,14 +27,14 @@ from glassformer.models.llama import LlamaConfig
 from glassformer.models.registry import build, sizes
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.generation import LanguageModel
+from glassformer.tasks.text_task import TextTask
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.text.framing import Frame, with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.objective import token_losses
 from glassformer.training.recipe import Recipe
-from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Task, Tokenizers
+from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Tokenizers
 
-SENTENCE = 80  # characters of a usual sentence
 RESTORED = 20  # texts that are tried to see whether a vocabulary loses something
 FORMAT = "windows 2"  # of the token cache: 2 has the ends of whole texts
 LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "mini", "tiny", "micro", "nano")}
@@ -62,7 +60,7 @@ class LanguageModelRecipe(Recipe):
     usual_train = MappingProxyType({"label_smoothing": 0.0})  # smoothing would raise the perplexity
 
 
-class LanguageModelling(Task):
+class LanguageModelling(TextTask):
     """Learns to predict the next token of a text."""
 
     name = "generate"
@@ -80,26 +78,6 @@ class LanguageModelling(Task):
     decided_names = ("model.vocabulary",)
     adjusted_names = ("model.max_length", "data.max_tokens")
     held_units = "windows"
-
-    def read(self, recipe: LanguageModelRecipe, listener: Listener) -> Material:
-        found = read_text_examples(recipe.data, seed=recipe.train.seed, listener=listener)
-        valid = [text_of(piece) for piece in found.valid]
-
-        def train() -> Iterator[Text]:
-            return map(text_of, found.train())
-
-        return Material(train, found.count, valid, found.fingerprints, facts=found.facts)
-
-    def changed_files(self, recipe: LanguageModelRecipe, begun: Mapping[str, str]) -> list[str]:
-        return ["the files to learn from have changed"] if files_changed(recipe.data, begun) else []
-
-    def read_held(self, files: Sequence[str], recipe: LanguageModelRecipe, listener: Listener) -> list[Text]:
-        held, _ = read_held_texts(files, recipe.data.columns, listener)
-        return [text_of(piece) for piece in held or ()]
-
-    def sentences(self, material: Material) -> int:
-        characters: int = material.facts["findings"].characters
-        return characters // SENTENCE
 
     def make_tokenizers(
         self, recipe: LanguageModelRecipe, material: Material, listener: Listener
@@ -224,10 +202,6 @@ def restores(tokenizer: Tokenizer, texts: Sequence[str]) -> bool:
     """Whether nothing of the texts is lost in tokens, except for space at their ends."""
     decoded = tokenizer.decode_batch(tokenizer.encode_batch(texts))
     return all(one.strip() == text.strip() for one, text in zip(decoded, texts, strict=True))
-
-
-def text_of(piece: TextPiece) -> Text:
-    return piece.text, piece.starts, piece.whole
 
 
 def hidden_and_balance(model: Any, batch: WindowBatch) -> tuple[Tensor, Tensor | None]:

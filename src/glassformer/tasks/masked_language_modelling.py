@@ -8,7 +8,7 @@ V vocabulary.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -21,7 +21,6 @@ from glassformer.data.columns import Columns, Encoded, Pool
 from glassformer.data.masked_windows import MaskedBatch, MaskedWindows, encode_packed, with_fixed_masks
 from glassformer.data.masking import Masking
 from glassformer.data.settings import MaskedTextSettings
-from glassformer.data.sources.texts import files_changed, read_held_texts, read_text_examples
 from glassformer.data.windows import Text
 from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.masked_words import MASKED_ACCURACY, MASKED_PERPLEXITY
@@ -33,13 +32,14 @@ from glassformer.nn.vocabulary_loss import tokens_at_a_time
 from glassformer.store.bundle import Bundle, SpecialIds, frame_for
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
-from glassformer.tasks.language_modelling import SENTENCE, paired_by_bytes, text_of
+from glassformer.tasks.language_modelling import paired_by_bytes
 from glassformer.tasks.masked_words_tables import word_tables
+from glassformer.tasks.text_task import TextTask
 from glassformer.text import MASK, Tokenizer, train_tokenizer
 from glassformer.text.framing import with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.recipe import Recipe
-from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
+from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Tokenizers
 
 FORMAT = "masked windows 1"  # of the token cache
 LADDERS: dict[str, tuple[dict[str, Any], ...]] = {  # largest first
@@ -69,7 +69,7 @@ class MaskedRecipe(Recipe):
     usual_train = MappingProxyType({"label_smoothing": 0.0})  # smoothing would raise the perplexity
 
 
-class MaskedLanguageModelling(Task):
+class MaskedLanguageModelling(TextTask):
     """Learns to find masked words."""
 
     name = "fill"
@@ -89,26 +89,6 @@ class MaskedLanguageModelling(Task):
     held_units = "windows"
 
     # Data
-
-    def read(self, recipe: MaskedRecipe, listener: Listener) -> Material:
-        found = read_text_examples(recipe.data, seed=recipe.train.seed, listener=listener)
-        valid = [text_of(piece) for piece in found.valid]
-
-        def train() -> Iterator[Text]:
-            return map(text_of, found.train())
-
-        return Material(train, found.count, valid, found.fingerprints, facts=found.facts)
-
-    def changed_files(self, recipe: MaskedRecipe, begun: Mapping[str, str]) -> list[str]:
-        return ["the files to learn from have changed"] if files_changed(recipe.data, begun) else []
-
-    def read_held(self, files: Sequence[str], recipe: MaskedRecipe, listener: Listener) -> list[Text]:
-        held, _ = read_held_texts(files, recipe.data.columns, listener)
-        return [text_of(piece) for piece in held or ()]
-
-    def sentences(self, material: Material) -> int:
-        characters: int = material.facts["findings"].characters
-        return characters // SENTENCE
 
     def decided(self, recipe: MaskedRecipe, material: Material) -> MaskedRecipe:  # noqa: ARG002
         """The head finds words. Nothing would train a pooler."""

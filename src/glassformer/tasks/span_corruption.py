@@ -6,7 +6,7 @@ uses the result itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -17,8 +17,6 @@ from glassformer import limits
 from glassformer.data.batches import Batch, Marks
 from glassformer.data.columns import Columns, Encoded, Pool
 from glassformer.data.settings import TextDataSettings
-from glassformer.data.sources.running import TextPiece
-from glassformer.data.sources.texts import files_changed, read_held_texts, read_text_examples
 from glassformer.data.spans import SENTINEL, SENTINELS, CorruptedWindows, Corruption, encode_packed
 from glassformer.data.windows import Text
 from glassformer.errors import SettingsError
@@ -27,14 +25,14 @@ from glassformer.models.registry import build, sizes
 from glassformer.models.t5 import T5Config
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.infilling import Infiller
+from glassformer.tasks.text_task import TextTask
 from glassformer.tasks.text_to_text import marks_of, rows_in_words
 from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.recipe import Recipe
-from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Task, Tokenizers
+from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Tokenizers
 
-SENTENCE = 80  # characters of a usual sentence
 LADDER = ("small", "medium", "mini", "tiny")
 
 
@@ -57,7 +55,7 @@ class SpanRecipe(Recipe):
     usual_train = MappingProxyType({"label_smoothing": 0.0})  # smoothing would raise the perplexity
 
 
-class SpanCorruption(Task):
+class SpanCorruption(TextTask):
     """Learns to write what was removed from a text."""
 
     name = "infill"
@@ -69,27 +67,6 @@ class SpanCorruption(Task):
     rules = BudgetRules(batch_tokens=(1024, 8192), weights_per_token=20, tokens_per_weight=1.0, quick_predictions=True)
     fine_tuning = MappingProxyType({"lr": 5e-4, "epochs": 10.0, "warmup": None})
     decided_names = ("model.vocabulary",)
-
-    def read(self, recipe: SpanRecipe, listener: Listener) -> Material:
-        found = read_text_examples(recipe.data, seed=recipe.train.seed, listener=listener)
-
-        def train() -> Iterator[Text]:
-            return map(text_of, found.train())
-
-        return Material(
-            train, found.count, [text_of(one) for one in found.valid], found.fingerprints, facts=found.facts
-        )
-
-    def changed_files(self, recipe: SpanRecipe, begun: Mapping[str, str]) -> list[str]:
-        return ["the files to learn from have changed"] if files_changed(recipe.data, begun) else []
-
-    def read_held(self, files: Sequence[str], recipe: SpanRecipe, listener: Listener) -> list[Text]:
-        held, _ = read_held_texts(files, recipe.data.columns, listener)
-        return [text_of(piece) for piece in held or ()]
-
-    def sentences(self, material: Material) -> int:
-        characters: int = material.facts["findings"].characters
-        return characters // SENTENCE
 
     def make_tokenizers(self, recipe: SpanRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """With one special token for each span that may be removed, as in T5's own vocabulary."""
@@ -167,10 +144,6 @@ class SpanCorruption(Task):
 
     def in_words(self, setup: Setup, batch: Batch) -> list[dict[str, str]]:
         return list(rows_in_words(setup.tokenizer, batch))
-
-
-def text_of(piece: TextPiece) -> Text:
-    return piece.text, piece.starts, piece.whole
 
 
 def sentinels_of(tokenizer: Tokenizer) -> tuple[int, ...]:
