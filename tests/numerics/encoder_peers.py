@@ -90,9 +90,10 @@ def assert_same_gradients(ours: Bundle, theirs: PreTrainedModel, batch: Batch, *
     found = dict(keys.to_theirs(lines, gradients, layout.counts(config), prefix=layout.prefixes[0]))
     assert len(found) >= 16 * config.N
     for name, gradient in found.items():
-        torch.testing.assert_close(
-            gradient, expected[name].grad, rtol=1e-4, atol=1e-4, msg=lambda m, n=name: f"{n}: {m}"
-        )
+        wanted = expected[name].grad
+        assert wanted is not None
+        largest = max(1.0, wanted.abs().max().item())  # a sum of large parts has their rounding
+        torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-4 * largest, msg=lambda m, n=name: f"{n}: {m}")
 
 
 def written_back(ours: Bundle, kind: type[PreTrainedModel], folder: Path) -> PreTrainedModel:

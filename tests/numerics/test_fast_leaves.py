@@ -9,8 +9,10 @@ from torch import Tensor
 
 from glassformer.nn import vocabulary_loss
 from glassformer.nn.attention import ScaledDotProduct, attend
+from glassformer.nn.feed_forward import gelu_tanh
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.masks import additive, causal_mask, padding_mask
+from glassformer.nn.positions import RotaryPositions, rotate, suits_complex
 from glassformer.nn.short_attention import LONGEST, short_attention, suits
 from glassformer.nn.vocabulary_loss import linear_cross_entropy
 
@@ -76,10 +78,29 @@ def test_queries_keys_and_values_in_the_middle_of_a_fused_product() -> None:
     torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
 
 
+def test_gelu_by_a_sigmoid_is_the_one_by_tanh() -> None:
+    x = torch.linspace(-12, 12, 4001, requires_grad=True)
+    exact = x.detach().double().requires_grad_()
+    found, wanted = gelu_tanh(x), F.gelu(exact, approximate="tanh")
+    assert found.grad_fn.name() == "_GeluTanhBackward"
+    torch.testing.assert_close(found.double(), wanted, rtol=1e-6, atol=1e-6)
+    grads = (torch.autograd.grad(one.sum(), given)[0] for one, given in ((found, x), (wanted, exact)))
+    torch.testing.assert_close(next(grads).double(), next(grads), rtol=1e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("width", [2, 6, 10])
+def test_rotation_by_complex_numbers_is_the_rotation_of_pairs(width: int) -> None:
+    rotation = RotaryPositions(width).double()(7)
+    x = random(3, 7, 5, width).transpose(1, 2)  # (B, H, T, E) as attention gives it
+    assert suits_complex(x, width)
+    apart = torch.cat([x, random(3, 5, 7, 1)], dim=-1)  # one more value, which is not turned
+    assert not suits_complex(apart, width)
+    torch.testing.assert_close(rotate(x, rotation), rotate(apart, rotation)[..., :width], rtol=1e-12, atol=1e-14)
+
+
 def test_where_the_products_stand_in() -> None:
     q, k = random(2, 2, 3, 5), random(2, 2, 3, 5)
     assert suits(q, k, None)
-    assert not suits(q, random(2, 1, 3, 5), None), "grouped heads"
     assert not suits(q, random(2, 2, LONGEST + 1, 5), None), "long sentences"
     assert not suits(q, k, torch.full((2, 1, 1, 3), -torch.inf, dtype=torch.float64)), "a query that sees nothing"
     assert not suits(q.to(torch.bfloat16), k.to(torch.bfloat16), None)

@@ -27,6 +27,7 @@ from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.init import init_normal
+from glassformer.nn.linear import Linear
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.positions import LearnedPositions
 from glassformer.nn.residual import PreNorm
@@ -157,7 +158,7 @@ class Captioner(EncoderDecoder):
         self.head = VocabularyHead(config.d, config.vocabulary, tied_to=tied_to)
         init_normal(self, residual_scale=(3 * config.N) ** -0.5)
         self.encoder = Vit(config.encoder)
-        self.bridge = nn.Linear(config.encoder.d, config.d) if config.encoder.d != config.d else None
+        self.bridge = Linear(config.encoder.d, config.d) if config.encoder.d != config.d else None
         self.memory, self.logits = Tap(), Tap()
 
     def encode(self, batch: ImageBatch) -> tuple[Tensor, Tensor | None]:

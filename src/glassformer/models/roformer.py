@@ -25,6 +25,7 @@ from glassformer.nn.embedding import Embedding
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead, MaskedWordsHead, SpanHead
 from glassformer.nn.init import init_normal
+from glassformer.nn.linear import Linear
 from glassformer.nn.masks import hiding_padding
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.positions import RotaryPositions, Rotation
@@ -98,7 +99,7 @@ class Inputs(nn.Module):
         self.casing = Embedding(len(PATTERNS), width, scaled=True) if config.casing else None
         self.norm = LayerNorm(width, eps=config.norm_eps)
         self.dropout = Dropout(config.dropout)
-        self.widen = nn.Linear(width, config.d) if width != config.d else nn.Identity()
+        self.widen = Linear(width, config.d) if width != config.d else nn.Identity()
         self.token, self.segment, self.sum = Tap(), Tap(), Tap()
 
     def forward(self, ids: Tensor, segments: Tensor | None, casing: Tensor | None = None) -> Tensor:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, cast
 
 import torch
-import torch.nn.functional as F
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
 from torch import Tensor, nn
 
@@ -24,6 +23,7 @@ from glassformer.nn.dropout import Dropout
 from glassformer.nn.feed_forward import FeedForward
 from glassformer.nn.heads import ClassHead, FirstTokenHead
 from glassformer.nn.init import init_normal
+from glassformer.nn.linear import Linear, linear
 from glassformer.nn.lora import adapted
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.patches import GridPositions, cut_patches, grid_of
@@ -98,7 +98,7 @@ class Inputs(nn.Module):
     def __init__(self, config: VitConfig) -> None:
         super().__init__()
         self.patch, self.channels = config.patch, config.channels
-        self.patches = nn.Linear(config.channels * config.patch[0] * config.patch[1], config.d)
+        self.patches = Linear(config.channels * config.patch[0] * config.patch[1], config.d)
         self.first = nn.Parameter(torch.empty(config.d))
         self.positions = GridPositions(grid_of(config.image, config.patch), config.d)
         self.dropout = Dropout(config.dropout)
@@ -150,8 +150,8 @@ class Block(nn.Module):
             rows = torch.arange(x.size(0), device=x.device) * x.size(1)
             return cast(Tensor, attention(x, rows=rows))[:, None]
         weight, bias, width = attention.qkv.weight, attention.qkv.bias, attention.rows[0]
-        q = F.linear(x[:, :1], weight[:width], None if bias is None else bias[:width])  # (B, 1, D)
-        kv = F.linear(x, weight[width:], None if bias is None else bias[width:])  # (B, T, 2D)
+        q = linear(x[:, :1], weight[:width], None if bias is None else bias[:width])  # (B, 1, D)
+        kv = linear(x, weight[width:], None if bias is None else bias[width:])  # (B, T, 2D)
         q, k, v = (split_heads(part, attention.head_width) for part in (q, *kv.split(attention.rows[1:], dim=-1)))
         return cast(Tensor, attention.out(attention.core(q, k, v)))
 

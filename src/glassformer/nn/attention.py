@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glassformer.nn.cache import KVCache
+from glassformer.nn.linear import Linear
 from glassformer.nn.masks import additive, causal_mask
 from glassformer.nn.positions import Rotation, rotate
 from glassformer.nn.short_attention import short_attention, suits, suits_causal
@@ -59,6 +60,7 @@ class ScaledDotProduct(nn.Module):
         if self.heard:
             return self.plain(q, k, v, mask)
         if not causal and suits(q, k, mask):
+            k, v = (repeat_heads(x, q.size(1)) for x in (k, v))  # (B, H, K, E)
             return short_attention(q, k, v, mask, 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale)
         grouped = q.size(1) != k.size(1)
         return F.scaled_dot_product_attention(
@@ -93,7 +95,7 @@ class HeadsOut(nn.Module):
 
     def __init__(self, width: int, *, heads: int, head_width: int, bias: bool) -> None:
         super().__init__()
-        self.linear = nn.Linear(heads * head_width, width, bias=bias)
+        self.linear = Linear(heads * head_width, width, bias=bias)
         self.z, self.head_result = Tap(), Tap()
         nn.init.xavier_uniform_(self.linear.weight)
         if bias:
@@ -188,7 +190,7 @@ class CrossAttention(nn.Module):
         return self.out(self.core(q, k, v, mask=mask)).view(x.shape)
 
 
-class Projections(nn.Linear):
+class Projections(Linear):
     """One Linear that holds several projections below each other, each initialised by itself."""
 
     def __init__(self, width: int, rows: list[int], *, bias: bool) -> None:

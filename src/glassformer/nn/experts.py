@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.nn.feed_forward import FeedForward
+from glassformer.nn.linear import Linear
 from glassformer.nn.taps import Tap
 
 
@@ -28,7 +29,7 @@ class Router(nn.Module):
 
     def __init__(self, width: int, experts: int, *, per_token: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(width, experts, bias=False)
+        self.linear = Linear(width, experts, bias=False)
         self.per_token = per_token
         self.scores, self.probabilities, self.chosen, self.weights = Tap(), Tap(), Tap(), Tap()
 

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
+from glassformer.nn.linear import Linear
 from glassformer.nn.taps import Tap
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU, approximated with tanh."""
+    """GELU, approximated with tanh: x (1 + tanh(u)) / 2, u = sqrt(2/pi) (x + 0.044715 x^3)."""
+    if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu"):
+        y: Tensor = _GeluTanh.apply(x)
+        return y
     return F.gelu(x, approximate="tanh")
+
+
+class _GeluTanh(torch.autograd.Function):
+    """The same as x sigmoid(2u). torch's sigmoid is much faster on a CPU than its tanh."""
+
+    SLOPE = 2 * math.sqrt(2 / math.pi)  # of 2u at 0
+    CUBIC = SLOPE * 0.044715
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        share = torch.addcmul(x.new_tensor(_GeluTanh.SLOPE), x, x, value=_GeluTanh.CUBIC).mul_(x).sigmoid_()
+        ctx.save_for_backward(x, share)
+        return x * share
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        """s + x s (1 - s) 2u'."""
+        x, share = ctx.saved_tensors
+        slope = torch.addcmul(x.new_tensor(_GeluTanh.SLOPE), x, x, value=3 * _GeluTanh.CUBIC).mul_(x)
+        return slope.mul_(torch.addcmul(share, share, share, value=-1)).add_(share).mul_(grad)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -31,9 +60,9 @@ class FeedForward(nn.Module):
     ) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[activation]
-        self.up = nn.Linear(width, inner, bias=bias)
-        self.gate = nn.Linear(width, inner, bias=bias) if gated else None
-        self.down = nn.Linear(inner, width, bias=bias)
+        self.up = Linear(width, inner, bias=bias)
+        self.gate = Linear(width, inner, bias=bias) if gated else None
+        self.down = Linear(inner, width, bias=bias)
         self.pre, self.post = Tap(), Tap()
         for linear in (self.up, self.gate, self.down):
             if linear is not None:

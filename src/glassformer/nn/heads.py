@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.feed_forward import ACTIVATIONS
+from glassformer.nn.linear import Linear, linear
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.vocabulary_loss import linear_cross_entropy, tokens_at_a_time
 
@@ -25,7 +26,7 @@ class VocabularyHead(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(..., D) -> (..., V)."""
-        return F.linear(hidden, self.weight, self.bias)
+        return linear(hidden, self.weight, self.bias)
 
     def loss(self, hidden: Tensor, labels: Tensor, *, label_smoothing: float = 0.0) -> Tensor:
         """The summed cross-entropy of (M, D) against (M,), where possible without all logits in memory at once."""
@@ -60,7 +61,7 @@ class MaskedWordsHead(nn.Module):
     ) -> None:
         super().__init__()
         inner = inner or width
-        self.linear = nn.Linear(width, inner)
+        self.linear = Linear(width, inner)
         self.activation = ACTIVATIONS[activation]
         self.norm = LayerNorm(inner, eps=eps)
         self.vocabulary = VocabularyHead(inner, vocabulary, tied_to=tied_to, bias=True)
@@ -82,7 +83,7 @@ class FirstTokenHead(nn.Module):
 
     def __init__(self, width: int, *, activation: str = "tanh") -> None:
         super().__init__()
-        self.linear = nn.Linear(width, width)
+        self.linear = Linear(width, width)
         self.activation = torch.tanh if activation == "tanh" else ACTIVATIONS[activation]
 
     def forward(self, hidden: Tensor) -> Tensor:
@@ -96,7 +97,7 @@ class ClassHead(nn.Module):
     def __init__(self, width: int, classes: int, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.linear = nn.Linear(width, classes)
+        self.linear = Linear(width, classes)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) -> (..., classes)."""
@@ -114,7 +115,7 @@ class LastTokenHead(nn.Module):
     def __init__(self, width: int, classes: int, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.linear = nn.Linear(width, classes, bias=False)
+        self.linear = Linear(width, classes, bias=False)
 
     def forward(self, hidden: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, D), padded at the end, and (B,) -> (B, classes)."""
@@ -127,7 +128,7 @@ class SpanHead(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(width, 2)
+        self.linear = Linear(width, 2)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, 2), begins and ends."""

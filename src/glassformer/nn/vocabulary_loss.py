@@ -14,6 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from glassformer.nn.linear import linear, product, suits
+
 LOGITS_AT_A_TIME = 1 << 22  # 16 MB in float32
 RARE = 69.0  # log(1e30)
 
@@ -41,17 +43,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         vocabulary = weight.size(0)
         size = tokens_at_a_time(hidden.size(0), vocabulary)
-        logits = hidden.new_empty(size, vocabulary)
         losses = hidden.new_empty(hidden.size(0), 1)
-        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        flipped = suits(hidden, weight)  # then the gradient is summed as (D, V): only h is transposed for it
+        grad_hidden = torch.empty_like(hidden)
+        grad_weight = weight.new_zeros(weight.shape[::-1] if flipped else weight.shape)
         grad_bias = None if bias is None else torch.zeros_like(bias)
         weight_sum = weight.sum(0)  # gives the sum of a token's logits, for label smoothing
         bias_sum = 0.0 if bias is None else bias.sum()
         for start in range(0, hidden.size(0), size):
             h, y = hidden[start : start + size], labels[start : start + size, None]  # (m, D), (m, 1)
-            z = torch.mm(h, weight.mT, out=logits[: len(h)])  # (m, V)
-            if bias is not None:
-                z += bias
+            z = linear(h, weight, bias)  # (m, V)
             right = z.gather(1, y)
             p = torch.softmax(z, dim=1, out=z)
             normaliser = right - p.gather(1, y).log()  # log(sum(exp(z))) is z - log(p) of any token
@@ -61,10 +62,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
             mean = (h @ weight_sum + bias_sum)[:, None] / vocabulary
             losses[start : start + size] = normaliser - (1 - smoothing) * right - smoothing * mean
             grad = p.scatter_add_(1, y, torch.full_like(right, smoothing - 1))  # except for - smoothing / V, see below
-            torch.mm(grad, weight, out=grad_hidden[start : start + size])
-            grad_weight.addmm_(grad.mT, h)
+            grad_hidden[start : start + size] = linear(grad, weight.t())
+            if flipped:
+                grad_weight += product(h.t().contiguous(), grad.t())
+            else:
+                grad_weight.addmm_(grad.mT, h)
             if grad_bias is not None:
                 grad_bias += grad.sum(0)
+        grad_weight = grad_weight.t().contiguous() if flipped else grad_weight
         grad_hidden -= smoothing / vocabulary * weight_sum
         grad_weight -= smoothing / vocabulary * hidden.sum(0)
         if grad_bias is not None:

@@ -24,6 +24,7 @@ KEPT_BACK = 0.01  # share of the time kept as a reserve, because a forecast is n
 SHAPE = {"size", "N", "N_decoder", "d", "h", "d_ff"}  # settings of a model; a user who sets one has chosen the model
 UPDATES = 250  # of fine-tuning: enough to learn a few hundred examples
 FEWEST_TOGETHER, MOST_TOGETHER = 16, 48  # examples of an update when a pretrained body gets new heads
+LEAST_DROPOUT = 0.03  # less costs time and changes nothing
 PIECES = ("bpe", "wordpiece")  # vocabularies whose size can be chosen
 
 R = TypeVar("R", bound=Recipe)
@@ -119,7 +120,8 @@ def with_training(recipe: R, rules: BudgetRules, work: Work, *, seconds: float, 
     }
     recipe = recipe.with_open("train", train)
     passes, shares = zip(*rules.dropout, strict=True)
-    return recipe.with_open("model", {"dropout": round(float(np.interp(epochs, passes, shares)), 2)})
+    share = round(float(np.interp(epochs, passes, shares)), 2)
+    return recipe.with_open("model", {"dropout": share if share >= LEAST_DROPOUT else 0.0})
 
 
 def smaller_batch(tokens: int, seen: float) -> int:

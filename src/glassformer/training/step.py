@@ -59,7 +59,7 @@ def train_step(
                 (summed / weight).backward()
                 losses[number] = summed.item()
     total = sum(replica.ranks.in_order(losses))
-    norm = whole_number(torch.nn.utils.clip_grad_norm_(model.parameters(), clip))
+    norm = clipped(model, clip)
     if not (total - total == 0.0 and norm - norm == 0.0):  # inf - inf and nan - nan are nan
         raise Diverged(
             f"the loss is {total / weight} and the gradient's norm {norm}: training has diverged; the weights "
@@ -68,6 +68,16 @@ def train_step(
         )
     optimiser.step(lr)
     return StepReport(total / weight, weight, norm)
+
+
+def clipped(model: nn.Module, clip: float) -> float:
+    """Scales the gradients down to the norm `clip` if theirs is larger; returns the norm they had."""
+    parameters = [p for p in model.parameters() if p.grad is not None]
+    norm = torch.nn.utils.get_total_norm([p.grad for p in parameters])  # type: ignore[misc]
+    found = whole_number(norm)
+    if not found <= clip:  # also for NaN
+        torch.nn.utils.clip_grads_with_norm_(parameters, clip, norm)
+    return found
 
 
 def whole_number(value: Tensor) -> float:
