@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 aten = torch.ops.aten
 LAST_TWO = {"mm": torch.mm, "bmm": torch.bmm}  # (out =) a b
 ADDED = {"addmm": torch.addmm, "addmm_": torch.addmm, "baddbmm": torch.baddbmm, "baddbmm_": torch.baddbmm}  # c + a b
+FLIPPED = "_linear_pointwise"  # a b^T, by oneDNN
 FORWARD = "_scaled_dot_product_flash_attention_for_cpu"
 BACKWARD = "_scaled_dot_product_flash_attention_for_cpu_backward"
 SUSPICIOUS = ("mm", "linear", "attention", "conv", "matmul", "einsum", "mv", "dot")
@@ -58,12 +59,14 @@ class Call:
     @property
     def flops(self) -> int:
         left, right = self.operands[-2:]
-        return 2 * math.prod(left.shape) * right.shape[-1]
+        return 2 * math.prod(left.shape) * right.shape[0 if self.name == FLIPPED else -1]
 
     def prepared(self, numbers: Numbers) -> Callable[[], Tensor]:
         """The call with random operands and its result's place."""
-        function = {**LAST_TWO, **ADDED}[self.name]
         operands = [numbers.take(layout) for layout in self.operands]
+        if self.name == FLIPPED:
+            return lambda: torch.ops.mkldnn._linear_pointwise(*operands, None, "none", [], "")
+        function = {**LAST_TWO, **ADDED}[self.name]
         left, right = self.operands[-2:]
         out = torch.empty(*left.shape[:-1], right.shape[-1], dtype=left.dtype)
         return lambda: function(*operands, out=out)
@@ -112,8 +115,9 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
-        if name in LAST_TWO or name in ADDED:
-            self.calls.append(Call(name, tuple(Layout.of(x) for x in args if isinstance(x, Tensor))))
+        if name in LAST_TWO or name in ADDED or name == FLIPPED:
+            operands = args[:2] if name == FLIPPED else args
+            self.calls.append(Call(name, tuple(Layout.of(x) for x in operands if isinstance(x, Tensor))))
         elif name in (FORWARD, BACKWARD):
             self.calls += attention_products(args, backward=name == BACKWARD)
         elif any(part in name for part in SUSPICIOUS):

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from glassformer.nn.cache import KVCache
 from glassformer.nn.linear import Linear
 from glassformer.nn.masks import additive, causal_mask
+from glassformer.nn.native import attention as native
 from glassformer.nn.positions import Rotation, rotate
 from glassformer.nn.short_attention import short_attention, suits, suits_causal
 from glassformer.nn.taps import Tap
@@ -38,8 +39,9 @@ def attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = N
 class ScaledDotProduct(nn.Module):
     """softmax(Q K^T / sqrt(E) + M) V (Vaswani et al. 2017, equation 1), in every head at once.
 
-    Computed by the fused kernel, or in training on a CPU by batched products. While something listens at its taps, the
-    plain formula is used, and the taps give the raw, scaled and masked scores and the pattern.
+    Computed by torch's fused kernel; in training on a CPU by ours, or without a C compiler by batched products. While
+    something listens at its taps, the plain formula is used, and the taps give the raw, scaled and masked scores and
+    the pattern.
     """
 
     def __init__(self, *, scale: float | None = None) -> None:
@@ -54,6 +56,9 @@ class ScaledDotProduct(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """q (B, H, T, E), k and v (B, G, K, E), mask broadcastable to (B, H, T, K) -> z (B, H, T, E)."""
         causal = causal and q.size(2) > 1  # one query is at the last key: nothing to hide
+        scale = 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale
+        if not self.heard and native.suits(q, k, v, mask):
+            return native.attention(q, k, v, mask=mask, causal=causal, scale=scale)
         if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits_causal(q, k)):
             mask = with_causality(mask, q, k)
             causal = False
@@ -61,7 +66,7 @@ class ScaledDotProduct(nn.Module):
             return self.plain(q, k, v, mask)
         if not causal and suits(q, k, mask):
             k, v = (repeat_heads(x, q.size(1)) for x in (k, v))  # (B, H, K, E)
-            return short_attention(q, k, v, mask, 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale)
+            return short_attention(q, k, v, mask, scale)
         grouped = q.size(1) != k.size(1)
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, is_causal=causal, scale=self.scale, enable_gqa=grouped

@@ -14,14 +14,15 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from glassformer.nn.linear import linear, product, suits
+from glassformer.nn.linear import ROWS, linear, product, suits, usual_rows
 
 LOGITS_AT_A_TIME = 1 << 22  # 16 MB in float32
 RARE = 69.0  # log(1e30)
 
 
 def tokens_at_a_time(tokens: int, vocabulary: int) -> int:
-    return max(1, min(tokens, LOGITS_AT_A_TIME // vocabulary))
+    size = LOGITS_AT_A_TIME // vocabulary
+    return max(1, min(tokens, size // ROWS * ROWS or size))
 
 
 def linear_cross_entropy(
@@ -63,8 +64,10 @@ class _LinearCrossEntropy(torch.autograd.Function):
             losses[start : start + size] = normaliser - (1 - smoothing) * right - smoothing * mean
             grad = p.scatter_add_(1, y, torch.full_like(right, smoothing - 1))  # except for - smoothing / V, see below
             grad_hidden[start : start + size] = linear(grad, weight.t())
-            if flipped:
+            if flipped and len(h) == usual_rows(len(h)):
                 grad_weight += product(h.t().contiguous(), grad.t())
+            elif flipped:
+                grad_weight.addmm_(h.mT, grad)
             else:
                 grad_weight.addmm_(grad.mT, h)
             if grad_bias is not None:

@@ -25,6 +25,7 @@ SCOPES = {
     "Optimizer.step": OPTIMISER,
     "Optimizer.zero_grad": OPTIMISER,
     "_Products": ATTENTION,  # short_attention
+    "_Attention": ATTENTION,  # native/attention
     "aten::scaled_dot_product_attention": ATTENTION,
     "aten::_scaled_dot_product": ATTENTION,
     "_LinearCrossEntropy": OUTPUT,  # vocabulary_loss
@@ -35,6 +36,7 @@ SCOPES = {
 
 # Operations by themselves.
 OPERATIONS = {
+    "mkldnn::_linear_pointwise": PRODUCTS,
     **dict.fromkeys(("mm", "addmm", "addmm_", "bmm", "baddbmm", "linear", "matmul", "addmv_", "mv"), PRODUCTS),
     **dict.fromkeys(("_softmax", "_softmax_backward_data", "softmax", "masked_fill", "masked_fill_"), ATTENTION),
     **dict.fromkeys(("random_", "bernoulli_", "native_dropout", "native_dropout_backward"), DROPOUT),

@@ -103,7 +103,7 @@ def scope_of(chain: Sequence[Event]) -> str | None:
 
 
 def operation_group(name: str) -> str:
-    if name.startswith("aten::"):
+    if name.startswith(("aten::", "mkldnn::")):
         return groups.OPERATIONS.get(name.removeprefix("aten::"), groups.OTHERS)
     between = name.startswith(groups.BETWEEN) or name == "detach" or name.removesuffix("0").endswith("Backward")
     return groups.PYTHON if between else groups.OTHERS
@@ -122,6 +122,8 @@ def flops_of(event: Event) -> float:
         *_, rows, columns = shapes[:3] if len(event.shapes[0]) >= 2 else shapes[:2]
     elif name in ("mm", "bmm"):
         rows, columns = shapes[:2]
+    elif name == "mkldnn::_linear_pointwise":  # (M, K) and (N, K)
+        return 2.0 * prod(shapes[0]) * shapes[1][0]
     elif name.startswith("_scaled_dot_product") and "attention" in name:
         return attention_flops(shapes, backward="backward" in name)
     else:

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glassformer.nn import linear as module
-from glassformer.nn.linear import SMALLEST, Linear, linear, product_of_columns, suits
+from glassformer.nn.linear import SMALLEST, Linear, linear, product_of_columns, suits, usual_rows
 from glassformer.nn.vocabulary_loss import linear_cross_entropy
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN")
@@ -69,6 +69,13 @@ def test_the_loss_of_a_vocabulary(bias: bool) -> None:
     found = torch.autograd.grad(loss, [hidden, weight, *added])
     for own, right in zip(found, torch.autograd.grad(wanted, exact), strict=True):
         torch.testing.assert_close(own.double(), right, **CLOSE)
+
+
+def test_there_are_few_numbers_of_rows() -> None:
+    assert [usual_rows(count) for count in (1, 64, 65, 860, 1024, 2047, 2049, 5000)] == [
+        *(64, 64, 128, 896, 1024, 2048, 2176, 5120)
+    ]
+    assert len({usual_rows(count) for count in range(1, 1 << 14)}) < 100
 
 
 def test_where_it_is_used() -> None:

@@ -192,7 +192,7 @@ def test_a_folder_that_others_can_replace_is_not_used(
     assert not list(open_to_all.rglob("*.so"))
     assert ["done once" in message for message in announced] == [False]
     assert caplog.messages == [
-        "The compiled decoding kernel cannot be kept, so every process compiles it: "
+        "The compiled kernels cannot be kept, so every process compiles them: "
         f"other users can write to {open_to_all} (mode 0777)."
     ]
     open_to_all.chmod(0o1777)  # with the sticky bit nobody can replace what belongs to another

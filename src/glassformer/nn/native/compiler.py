@@ -1,4 +1,4 @@
-"""kernels.c, compiled once for this machine if there is a C compiler. Without one, torch computes everything.
+"""The C kernels, compiled once for this machine if there is a C compiler. Without one, torch computes everything.
 
 The compiled file is kept in the user's cache folder, under a name that changes with the source, the compiler's options
 and the processor. Where there is no such folder, each process compiles its own. GLASSFORMER_NATIVE=0 turns it off.
@@ -28,18 +28,19 @@ from glassformer.user_cache import user_cache_folder
 if TYPE_CHECKING:
     from glassformer.nn.native.private_folder import PrivateFolder
 
-SOURCE = Path(__file__).with_name("kernels.c")
-HEADER = SOURCE.with_name("team.h")
+FOLDER = Path(__file__).parent
+SOURCES = [FOLDER / "kernels.c", FOLDER / "attention.c"]
+HEADERS = [FOLDER / "vectors.h", FOLDER / "team.h"]
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-pthread", "-shared", "-fPIC")
 SWITCH = "GLASSFORMER_NATIVE"
 COMPILERS = ("cc", "gcc", "clang")
 SECONDS = 120  # longer than any compiler needs
 ANNOUNCE_AFTER = 1.0  # seconds; a longer compilation is announced
 
-SLOWER = f"decoding on the CPU is 2 to 4 times slower. {SWITCH}=0 silences this note."
+SLOWER = f"decoding on the CPU is 2 to 4 times slower, and training slower too. {SWITCH}=0 silences this note."
 NO_COMPILER = f"No C compiler was found ({', '.join(COMPILERS)}); install one, for example gcc. Without it {SLOWER}"
-COMPILING = "Compiling the decoding kernel for this processor. This is done once and takes a few seconds."
-COMPILING_AGAIN = "Compiling the decoding kernel for this process. This takes a few seconds."
+COMPILING = "Compiling the kernels for this processor. This is done once and takes a few seconds."
+COMPILING_AGAIN = "Compiling the kernels for this process. This takes a few seconds."
 
 Pointer, Whole = ctypes.c_void_p, ctypes.c_int64
 COMPILING_LOCK = Lock()
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class CompilerError(Exception):
-    """kernels.c cannot be compiled here, for the given reason."""
+    """The kernels cannot be compiled here, for the given reason."""
 
 
 @cache
@@ -69,12 +70,10 @@ def found_or_compiled() -> ctypes.CDLL | None:
         try:
             return kept(command)
         except OSError as error:  # no home folder, or no safe place in it
-            log.warning(
-                "The compiled decoding kernel cannot be kept, so every process compiles it: %s.", reason_of(error)
-            )
+            log.warning("The compiled kernels cannot be kept, so every process compiles them: %s.", reason_of(error))
         return compiled_for_this_process(command)
     except (OSError, CompilerError) as error:
-        log.warning("The decoding kernel cannot be compiled (%s). Without it %s", reason_of(error), SLOWER)
+        log.warning("The kernels cannot be compiled (%s). Without it %s", reason_of(error), SLOWER)
         return None
 
 
@@ -99,7 +98,7 @@ def kept(command: Sequence[str]) -> ctypes.CDLL:
     """The library in the cache folder, compiled if it is missing or damaged. One of several processes compiles."""
     from glassformer.nn.native.private_folder import PrivateFolder
 
-    sources = [path.read_text(encoding="utf-8") for path in (SOURCE, HEADER)]
+    sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, *HEADERS)]
     key = "\n".join([*sources, *command, processor()])
     name = f"kernels-{hashlib.sha256(key.encode()).hexdigest()[:16]}.so"
     with PrivateFolder(user_cache_folder() / "kernels") as folder:
@@ -163,11 +162,13 @@ def opened(path: str | Path) -> ctypes.CDLL:
     library.run.argtypes, library.run.restype = [Pointer, Whole, Whole, Whole], Whole
     library.best.argtypes = [Pointer, Whole, Whole, Whole, Pointer, Pointer, Whole]
     library.best.restype = None
+    library.attention.argtypes, library.attention.restype = [Pointer, Whole, Whole], Whole
+    library.attention_size.restype = library.lanes.restype = Whole
     return library
 
 
 def compiled(command: Sequence[str], to: Path) -> Path:
-    call = [*command, str(SOURCE), "-o", str(to), "-lm"]
+    call = [*command, *map(str, SOURCES), "-o", str(to), "-lm"]
     try:
         subprocess.run(call, check=True, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
     except subprocess.CalledProcessError as error:

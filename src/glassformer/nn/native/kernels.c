@@ -9,30 +9,15 @@
 
    Shapes: R rows, each of a sentence; D width, H heads, G key/value heads, E head width. */
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#ifdef __AVX__
-#include <immintrin.h>
-#endif
+#include "vectors.h"
 #include "team.h"
 
-#ifdef __AVX512F__
-#define LANES 16
-#else
-#define LANES 8
-#endif
 #define PANEL (2 * LANES) /* outputs in a panel */
 #define TILE 6            /* rows computed together: their sums fill the registers */
 #define CACHED 240        /* rows multiplied with all panels before the next rows */
 #define ABREAST 4         /* rows whose attention is computed together */
 #define BLOCK 64          /* numbers whose maximum is compared first */
 #define PORTION 16        /* panels of logits that are searched while they are in the cache */
-
-typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef float quarter __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t whole __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 enum { EMBED, NORM, RMS_NORM, PRODUCT, ROTATE, APPEND, ATTEND, BEST };
 enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
@@ -56,61 +41,6 @@ typedef struct {
     int64_t *found, wanted;         /* the indices of the largest outputs of each row, and how many to find */
     double number;    /* the scale of an embedding or of scores; the eps of a norm */
 } Op;
-
-static inline vec all(float value) { return (vec){0} + value; }
-
-static inline vec load(const float *from) { return *(const vec *)from; }
-
-static inline void store(float *to, vec v) { *(vec *)to = v; }
-
-/* a > b ? a : b, so b if one of them is NaN */
-static inline vec larger(vec a, vec b) {
-#if defined(__AVX512F__)
-    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
-#elif defined(__AVX__)
-    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
-#else
-    whole a_is = a > b;
-    return (vec)(((whole)a & a_is) | ((whole)b & ~a_is));
-#endif
-}
-
-/* Four partial sums of v. */
-static inline quarter in_quarters(vec v) {
-    quarter sums = {0};
-    for (int i = 0; i < LANES / 4; i++) sums += ((const quarter *)&v)[i];
-    return sums;
-}
-
-static inline float sum_of(vec v) {
-    quarter sums = in_quarters(v);
-    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-}
-
-static inline float largest_of(vec v) {
-    float most = v[0];
-    for (int i = 1; i < LANES; i++) most = v[i] > most ? v[i] : most;
-    return most;
-}
-
-/* e^x, to about two units in the last place: 2^n times a polynomial in the remainder. */
-static inline vec exponential(vec x) {
-    x = larger(all(-87.0f), x); /* in this order NaN stays NaN */
-    x = -larger(all(-88.0f), -x);
-    vec n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to an integer, which is in the low bits */
-    whole power = (whole)n - (whole)all(12582912.0f);
-    n -= 12582912.0f;
-    vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* ln 2 in two parts */
-    vec p = all(1.0f / 5040);
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    return (vec)((whole)p + (power << 23));
-}
 
 /* |x| Phi(-|x|) = max(0, x) - GELU(x): |x| e^(-x^2 / 2) times a polynomial in 1 / (1 + 0.4 |x|), with an error of at
    most 8e-9. */
