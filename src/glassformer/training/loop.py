@@ -177,7 +177,6 @@ def update(
     seed_step(settings.seed, step, job.ranks.rank)
     try:
         return train_step(
-            job.model,
             optimiser,
             full,
             loss=job.loss,

@@ -26,8 +26,14 @@ AVERAGED = "average"  # with both, this one the average
 class Optimisers:
     """Optimisers that each move a part of a model's parameters and step together; with an average if there is one."""
 
-    def __init__(self, members: Sequence[torch.optim.Optimizer], average: AverageWeights | None = None) -> None:
+    def __init__(
+        self,
+        members: Sequence[torch.optim.Optimizer],
+        trained: Sequence[nn.Parameter],
+        average: AverageWeights | None = None,
+    ) -> None:
         self.members = members
+        self.trained = trained  # all that they move, in the order of the model
         self.average = average
         self._of = {p: member for member in members for group in member.param_groups for p in group["params"]}
 
@@ -64,7 +70,7 @@ def make_optimiser(model: nn.Module, settings: TrainSettings) -> Optimisers:
     if matrices:
         rates = {"lr": settings.lr, "momentum": settings.momentum, "weight_decay": settings.weight_decay}
         members.append(Muon(matrices, **rates, rows=inner))
-    return Optimisers(members, make_average(model, settings))
+    return Optimisers(members, list(trained), make_average(model, settings))
 
 
 def groups_of(scales: Mapping[nn.Parameter, float], **options: float) -> list[dict[str, Any]]:

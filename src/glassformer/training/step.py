@@ -32,7 +32,6 @@ class StepReport:
 
 
 def train_step(
-    model: nn.Module,
     optimiser: Optimisers,
     batches: Sequence[Any],
     *,
@@ -59,7 +58,7 @@ def train_step(
                 (summed / weight).backward()
                 losses[number] = summed.item()
     total = sum(replica.ranks.in_order(losses))
-    norm = clipped(model, clip)
+    norm = clipped(optimiser.trained, clip)
     if not (total - total == 0.0 and norm - norm == 0.0):  # inf - inf and nan - nan are nan
         raise Diverged(
             f"the loss is {total / weight} and the gradient's norm {norm}: training has diverged; the weights "
@@ -70,9 +69,9 @@ def train_step(
     return StepReport(total / weight, weight, norm)
 
 
-def clipped(model: nn.Module, clip: float) -> float:
+def clipped(trained: Sequence[nn.Parameter], clip: float) -> float:
     """Scales the gradients down to the norm `clip` if theirs is larger; returns the norm they had."""
-    parameters = [p for p in model.parameters() if p.grad is not None]
+    parameters = [p for p in trained if p.grad is not None]
     norm = torch.nn.utils.get_total_norm([p.grad for p in parameters])  # type: ignore[misc]
     found = whole_number(norm)
     if not found <= clip:  # also for NaN
@@ -93,4 +92,9 @@ def autocast_for(device: torch.device, precision: str) -> AbstractContextManager
 def seed_step(seed: int, step: int, rank: int = 0) -> None:
     """Makes the random numbers of a step a function of (seed, step, rank), so that a resumed run draws the same."""
     mixed = (seed * 0x9E3779B97F4A7C15 + step * 0xBF58476D1CE4E5B9 + rank * 0x94D049BB133111EB) % 2**63
-    torch.manual_seed(mixed)
+    torch.default_generator.manual_seed(mixed)
+    # torch.manual_seed would note a call for every kind of device that is not used, with its stack, at every step.
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(mixed)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(mixed)

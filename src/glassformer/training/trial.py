@@ -44,7 +44,6 @@ class Trial:
         seed_step(self.settings.seed, 0)
         with suppress(Diverged):  # only timed here; the run itself stops and names the batch
             train_step(
-                self.model,
                 self.optimiser,
                 [batch.to(self.device) for batch in batches],
                 loss=self.loss,

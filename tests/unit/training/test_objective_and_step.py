@@ -47,7 +47,7 @@ def step(model: Transformer, optimiser: torch.optim.Optimizer, batches: list[Bat
         "clip": 1.0,
         "weight": sum(batch.weight for batch in batches),
     }
-    return train_step(model, optimiser, batches, **{**arguments, **changed})
+    return train_step(optimiser, batches, **{**arguments, **changed})
 
 
 # The loss
