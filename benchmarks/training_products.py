@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of one call: the mean over a few dozen milliseconds."""
+    """The seconds of one call: the mean over a few dozen milliseconds."""
     began, calls = time.perf_counter(), 0
     while time.perf_counter() - began < 0.04:
         work()

@@ -41,6 +41,12 @@ class SpecialIds:
     sep: int | None = None
     start: int | None = None  # the first token of an encoder-decoder's output
 
+    @classmethod
+    def of_encoder(cls, tokenizer: Tokenizer) -> SpecialIds:
+        """For a vocabulary trained here: its begin and end marks surround a text."""
+        bos, eos, pad = tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
+        return cls(bos=bos, eos=eos, pad=pad, unk=tokenizer.unk_id, mask=tokenizer.mask_id, cls=bos, sep=eos)
+
 
 @dataclass(frozen=True)
 class Bundle:

@@ -25,12 +25,12 @@ from glassformer.evaluate.answers import METRICS, best_of, best_threshold, overl
 from glassformer.models.bert import BertConfig
 from glassformer.models.registry import build, sizes
 from glassformer.models.roformer import RoFormerConfig
-from glassformer.store.bundle import Bundle
+from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.answer_report import answer_tables
 from glassformer.tasks.embedding import TextEncoder, frame_for
 from glassformer.tasks.evaluating import Evaluation
-from glassformer.tasks.sentence_classes import LADDERS, marks_of
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.tasks.sentence_classes import LADDERS
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import with_frame
 from glassformer.text.settings import TextSettings
 from glassformer.training.budget_rules import BudgetRules
@@ -108,16 +108,9 @@ class AnswerSpans(Task):
 
     def make_tokenizers(self, recipe: AnswerRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """Trained on the questions and on each passage once; its file puts the marks around texts."""
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            different_texts(material.train()),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            progress=listener.on_count,
-        )
-        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, marks_of(Setup(recipe, {TOKENIZER: tokenizer}))))}
+        texts = different_texts(material.train())
+        tokenizer = tokenizer_for(recipe.text, texts, progress=listener.on_count)
+        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, SpecialIds.of_encoder(tokenizer)))}
 
     def fitted(self, recipe: AnswerRecipe, tokenizers: Tokenizers) -> AnswerRecipe:
         if recipe.text.kind == "imported":  # some of these have more rows than tokens
@@ -169,7 +162,9 @@ class AnswerSpans(Task):
             "max_answer": data.max_answer,
             "no_answer": setup.recipe.no_answer,
         }
-        found = TextEncoder(Bundle(setup.recipe.model.kind, model, setup.tokenizer, marks_of(setup), extras))
+        found = TextEncoder(
+            Bundle(setup.recipe.model.kind, model, setup.tokenizer, SpecialIds.of_encoder(setup.tokenizer), extras)
+        )
         found.origin = origin
         return found
 
@@ -237,7 +232,7 @@ def longest_of(recipe: AnswerRecipe) -> int:
 
 def layout_of(setup: Setup) -> Layout:
     data = setup.recipe.data
-    frame = frame_for(setup.tokenizer, marks_of(setup))
+    frame = frame_for(setup.tokenizer, SpecialIds.of_encoder(setup.tokenizer))
     return Layout(frame, longest_of(setup.recipe), data.overlap, data.max_question)
 
 

@@ -35,7 +35,7 @@ from glassformer.tasks.generation import GenerateOptions
 from glassformer.tasks.image_classes import image_extras, sized, usual_patch
 from glassformer.tasks.image_reports import caption_gallery, heat_galleries
 from glassformer.tasks.vision import ImageModel
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.training.budget_rules import SHAPE, BudgetRules
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.recipe import Recipe
@@ -125,15 +125,8 @@ class Captions(Task):
         return bool(recipe.data.image == base.data.image)
 
     def make_tokenizers(self, recipe: CaptionRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            (caption for one in material.train() for caption in one.captions),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            progress=listener.on_count,
-        )
+        texts = (caption for one in material.train() for caption in one.captions)
+        tokenizer = tokenizer_for(recipe.text, texts, progress=listener.on_count)
         return {TOKENIZER: tokenizer}
 
     def fitted(self, recipe: CaptionRecipe, tokenizers: Tokenizers) -> CaptionRecipe:

@@ -28,7 +28,7 @@ from glassformer.models.registry import build, sizes
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.generation import LanguageModel
 from glassformer.tasks.text_task import TextTask
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import Frame, with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.objective import token_losses
@@ -83,15 +83,8 @@ class LanguageModelling(TextTask):
         self, recipe: LanguageModelRecipe, material: Material, listener: Listener
     ) -> dict[str, Tokenizer]:
         """For rows, its file puts a begin mark before texts: prompts then begin as the training texts did."""
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            (piece for piece, _, _ in material.train()),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            progress=listener.on_count,
-        )
+        texts = (piece for piece, _, _ in material.train())
+        tokenizer = tokenizer_for(recipe.text, texts, progress=listener.on_count)
         rows = material.facts["findings"].unit == ROW
         return {TOKENIZER: with_frame(tokenizer, Frame(before=(start_mark(tokenizer),))) if rows else tokenizer}
 

@@ -35,7 +35,7 @@ from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.language_modelling import paired_by_bytes
 from glassformer.tasks.masked_words_tables import word_tables
 from glassformer.tasks.text_task import TextTask
-from glassformer.text import MASK, Tokenizer, train_tokenizer
+from glassformer.text import MASK, Tokenizer, tokenizer_for
 from glassformer.text.framing import with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.recipe import Recipe
@@ -97,17 +97,9 @@ class MaskedLanguageModelling(TextTask):
 
     def make_tokenizers(self, recipe: MaskedRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """With a mask token. Its file puts the begin and end marks around texts."""
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            (piece for piece, _, _ in material.train()),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            extra=(MASK,),
-            progress=listener.on_count,
-        )
-        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, marks_of(tokenizer)))}
+        texts = (piece for piece, _, _ in material.train())
+        tokenizer = tokenizer_for(recipe.text, texts, extra=(MASK,), progress=listener.on_count)
+        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, SpecialIds.of_encoder(tokenizer)))}
 
     def fitted(self, recipe: MaskedRecipe, tokenizers: Tokenizers) -> MaskedRecipe:
         """A new model has as many positions as a window; windows are no longer than a start model's positions."""
@@ -139,7 +131,9 @@ class MaskedLanguageModelling(TextTask):
 
     def encode(self, setup: Setup, examples: Sequence[Text]) -> Encoded:
         size, tokenizer = setup.recipe.data.max_tokens, setup.tokenizer
-        return encode_packed(examples, tokenizer, size=size, frame=frame_for(tokenizer, marks_of(tokenizer)))
+        return encode_packed(
+            examples, tokenizer, size=size, frame=frame_for(tokenizer, SpecialIds.of_encoder(tokenizer))
+        )
 
     def encode_held(self, setup: Setup, examples: Sequence[Text]) -> Encoded:
         """Their masks are a function of each window, so that every validation of every run has the same."""
@@ -182,7 +176,7 @@ class MaskedLanguageModelling(TextTask):
 
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
         extras = {"max_length": setup.recipe.data.max_tokens}
-        marks = marks_of(setup.tokenizer)
+        marks = SpecialIds.of_encoder(setup.tokenizer)
         found = TextEncoder(Bundle(setup.recipe.model.kind, model, setup.tokenizer, marks, extras))
         found.origin = origin
         return found
@@ -269,12 +263,6 @@ def masking_of(setup: Setup) -> Masking:
     data, tokenizer = setup.recipe.data, setup.tokenizer
     assert tokenizer.mask_id is not None  # `fitted` has refused it
     return Masking.of(tokenizer, tokenizer.mask_id, rate=data.mask_rate, whole_words=data.whole_words)
-
-
-def marks_of(tokenizer: Tokenizer) -> SpecialIds:
-    """Special ids. For a vocabulary trained here, begin and end marks surround a text."""
-    bos, eos, pad = tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
-    return SpecialIds(bos=bos, eos=eos, pad=pad, unk=tokenizer.unk_id, mask=tokenizer.mask_id, cls=bos, sep=eos)
 
 
 def text_with_masks(tokenizer: Tokenizer, ids: Sequence[int]) -> str:

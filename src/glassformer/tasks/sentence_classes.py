@@ -40,7 +40,7 @@ from glassformer.tasks.decoder_classes import (
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.label_start import LABEL_RULES, LABELS, starting_from_labels
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import Frame, framed, with_frame
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.label_vectors import label_ratios, start_as_naive_bayes
@@ -141,15 +141,8 @@ class SentenceClasses(Task):
 
     def make_tokenizers(self, recipe: ClassRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """Its file puts the begin and end marks around texts, for other programs too."""
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            (one for texts, _ in material.train() for one in texts),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            progress=listener.on_count,
-        )
+        texts = (one for texts, _ in material.train() for one in texts)
+        tokenizer = tokenizer_for(recipe.text, texts, progress=listener.on_count)
         return {TOKENIZER: with_frame(tokenizer, frame_in(Setup(recipe, {TOKENIZER: tokenizer})))}
 
     def fitted(self, recipe: ClassRecipe, tokenizers: Tokenizers) -> ClassRecipe:
@@ -230,7 +223,7 @@ class SentenceClasses(Task):
         kind, tokenizer = setup.recipe.model.kind, setup.tokenizer
         if kind in DECODERS:
             tokenizer = with_frame(tokenizer, frame_in(setup))
-        found = TextEncoder(Bundle(kind, model, tokenizer, marks_of(setup), extras))
+        found = TextEncoder(Bundle(kind, model, tokenizer, SpecialIds.of_encoder(setup.tokenizer), extras))
         found.origin = origin
         return found
 
@@ -310,12 +303,4 @@ def wrong_table(found: Evaluation) -> list[ShownTable]:
 
 
 def frame_in(setup: Setup) -> Frame:
-    return frame_around(setup.recipe.model.kind, setup.tokenizer, marks_of(setup))
-
-
-def marks_of(setup: Setup) -> SpecialIds:
-    """Special ids. For a vocabulary trained here, begin and end marks surround a text."""
-    tokenizer = setup.tokenizer
-    return SpecialIds(
-        bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id, cls=tokenizer.bos_id, sep=tokenizer.eos_id
-    )
+    return frame_around(setup.recipe.model.kind, setup.tokenizer, SpecialIds.of_encoder(setup.tokenizer))

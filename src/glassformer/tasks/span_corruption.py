@@ -27,7 +27,7 @@ from glassformer.store.bundle import Bundle
 from glassformer.tasks.infilling import Infiller
 from glassformer.tasks.text_task import TextTask
 from glassformer.tasks.text_to_text import marks_of, rows_in_words
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.recipe import Recipe
@@ -70,13 +70,10 @@ class SpanCorruption(TextTask):
 
     def make_tokenizers(self, recipe: SpanRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """With one special token for each span that may be removed, as in T5's own vocabulary."""
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            (one for one, _, _ in material.train()),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
+        texts = (one for one, _, _ in material.train())
+        tokenizer = tokenizer_for(
+            recipe.text,
+            texts,
             extra=[SENTINEL.format(number) for number in range(SENTINELS)],
             progress=listener.on_count,
         )

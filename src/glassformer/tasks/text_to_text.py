@@ -37,7 +37,7 @@ from glassformer.tasks.generation.options import GenerateOptions
 from glassformer.tasks.rewriting import Rewriter, prompt_of, refuse_without_vector
 from glassformer.tasks.text_generator import batches_by_length
 from glassformer.tasks.written_report import worst_table
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import frame_of
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.objective import token_loss, token_losses
@@ -122,16 +122,8 @@ class TextToText(Task):
 
     def make_tokenizers(self, recipe: Any, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """One vocabulary for inputs, with their prefixes, and outputs."""
-        text = recipe.text
         texts = (part for one in material.train() for part in (self.prompt(recipe, one), one.references[0]))
-        tokenizer = train_tokenizer(
-            text.kind,
-            texts,
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            progress=listener.on_count,
-        )
+        tokenizer = tokenizer_for(recipe.text, texts, progress=listener.on_count)
         return {TOKENIZER: tokenizer}
 
     def fitted(self, recipe: Any, tokenizers: Tokenizers) -> Any:

@@ -31,7 +31,7 @@ from glassformer.store.bundle import Bundle, SpecialIds, frame_for
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.tag_report import tag_tables
-from glassformer.text import Tokenizer, train_tokenizer
+from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import with_frame
 from glassformer.text.settings import TextSettings
 from glassformer.training.budget_rules import BudgetRules
@@ -147,16 +147,9 @@ class TokenLabels(Task):
 
     def make_tokenizers(self, recipe: TagRecipe, material: Material, listener: Listener) -> dict[str, Tokenizer]:
         """Its file puts the begin and end marks around texts, for other programs too."""
-        text = recipe.text
-        tokenizer = train_tokenizer(
-            text.kind,
-            (" ".join(words) for _, words, _ in material.train()),
-            vocab_size=text.vocab_size,
-            lowercase=text.lowercase,
-            normalization=text.normalization,
-            progress=listener.on_count,
-        )
-        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, marks_of(tokenizer)))}
+        texts = (" ".join(words) for _, words, _ in material.train())
+        tokenizer = tokenizer_for(recipe.text, texts, progress=listener.on_count)
+        return {TOKENIZER: with_frame(tokenizer, frame_for(tokenizer, SpecialIds.of_encoder(tokenizer)))}
 
     def fitted(self, recipe: TagRecipe, tokenizers: Tokenizers) -> TagRecipe:
         """A vocabulary in lower case loses capitals, so the model gets them in another way."""
@@ -177,7 +170,7 @@ class TokenLabels(Task):
         recipe, number = setup.recipe, {label: i for i, label in enumerate(setup.recipe.labels, 1)}
         words, documents = [list(one[1]) for one in examples], documents_of(recipe, examples)
         labels = [converted(one[2], recipe.scheme) for one in examples]
-        frame = frame_for(setup.tokenizer, marks_of(setup.tokenizer))
+        frame = frame_for(setup.tokenizer, SpecialIds.of_encoder(setup.tokenizer))
         found = windows_of(words, documents, WordPieces(setup.tokenizer), frame, most=window_of(recipe))
         targets = []
         for window in found:
@@ -231,7 +224,7 @@ class TokenLabels(Task):
     def user(self, setup: Setup, model: Any, *, origin: str = "") -> TextEncoder:
         recipe = setup.recipe
         extras = {"labels": list(recipe.labels), "scheme": recipe.scheme, "window": window_of(recipe)}
-        marks = marks_of(setup.tokenizer)
+        marks = SpecialIds.of_encoder(setup.tokenizer)
         found = TextEncoder(Bundle(recipe.model.kind, model, setup.tokenizer, marks, extras))
         found.origin, found.context_of_documents = origin, recipe.data.context == "document"
         return found
@@ -307,15 +300,9 @@ def hiding_of(setup: Setup) -> Hiding | None:
     tokenizer, share = setup.tokenizer, setup.recipe.data.hidden_words
     known = (tokenizer.id("[MASK]"), tokenizer.id("<mask>"), tokenizer.unk_id)
     mask = next((number for number in known if number is not None), None)
-    frame = frame_for(tokenizer, marks_of(tokenizer))
+    frame = frame_for(tokenizer, SpecialIds.of_encoder(tokenizer))
     return Hiding(share, mask, len(frame.before), len(frame.after)) if share and mask is not None else None
 
 
 def documents_of(recipe: TagRecipe, examples: Sequence[Tagged]) -> list[int]:
     return [one[0] if recipe.data.context == "document" else ALONE for one in examples]
-
-
-def marks_of(tokenizer: Tokenizer) -> SpecialIds:
-    """Special ids. For a vocabulary trained here, begin and end marks surround a window."""
-    bos, eos = tokenizer.bos_id, tokenizer.eos_id
-    return SpecialIds(bos=bos, eos=eos, pad=tokenizer.pad_id, cls=bos, sep=eos)

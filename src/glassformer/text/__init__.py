@@ -3,7 +3,7 @@
 from glassformer.text.graphemes import graphemes
 from glassformer.text.tokenizer import BOS, EOS, MASK, PAD, SPECIAL_TOKENS, UNK, Tokenizer
 from glassformer.text.trace import Trace, TraceStep
-from glassformer.text.training import TOKENIZERS, train_tokenizer
+from glassformer.text.training import TOKENIZERS, tokenizer_for, train_tokenizer
 
 __all__ = [
     "BOS",
@@ -17,5 +17,6 @@ __all__ = [
     "Trace",
     "TraceStep",
     "graphemes",
+    "tokenizer_for",
     "train_tokenizer",
 ]

@@ -16,6 +16,7 @@ from glassformer.text.byte_level import CharacterCounts, byte_level_entries, byt
 from glassformer.text.graphemes import grapheme_splitter
 from glassformer.text.library import state_of
 from glassformer.text.pieces import CONTINUES, MARK
+from glassformer.text.settings import TextSettings
 from glassformer.text.tokenizer import SPECIAL_TOKENS, UNK, Tokenizer
 from glassformer.text.wordpiece import alphabet, learn_merges
 
@@ -34,6 +35,21 @@ _NORMALIZATIONS: dict[str, Callable[[], normalizers.Normalizer] | None] = {
 # joined pieces are the text: no spacing is lost. Words are cut at 64 characters, since a longest
 # match over a script without spaces takes quadratic time in the length of the word.
 _WORD = f"{MARK}?[\\p{{L}}\\p{{M}}\\p{{N}}_\u200c\u200d]{{1,64}}|{MARK}?(?![{MARK}\\s])\\X|[{MARK}\\s]"
+
+
+def tokenizer_for(
+    settings: TextSettings, texts: Iterable[str], *, extra: Sequence[str] = (), progress: Progress | None = None
+) -> Tokenizer:
+    """The tokenizer that the settings ask for, learned from texts (see `train_tokenizer`)."""
+    return train_tokenizer(
+        settings.kind,
+        texts,
+        vocab_size=settings.vocab_size,
+        lowercase=settings.lowercase,
+        normalization=settings.normalization,
+        extra=extra,
+        progress=progress,
+    )
 
 
 def train_tokenizer(
