@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from glassformer.nn.native.compiler import kernels
 
 LEVELS = 1 << 16
 
@@ -12,8 +17,9 @@ LEVELS = 1 << 16
 class Dropout(nn.Module):
     """Zeroes each value with probability p in training and scales the others by 1/(1-p).
 
-    On a CPU `F.dropout` draws one random number per value, serially. Here one 64-bit draw serves four values, 16
-    bits each: p is rounded to a multiple of 2^-16, and the scale uses the rounded p, so the mean is exact.
+    On a CPU `F.dropout` draws one random number per value, serially. Here each value has 16 bits: p is rounded to a
+    multiple of 2^-16, and the scale uses the rounded p, so the mean is exact. In C (native/dropout.c) one draw of torch
+    is the seed of a whole tensor; without a compiler one draw of 64 bits serves four values.
     """
 
     def __init__(self, p: float) -> None:
@@ -28,10 +34,36 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
+        if x.dtype == torch.float32 and kernels() is not None:
+            y: Tensor = _Dropout.apply(x, torch.empty((), dtype=torch.int64).random_().item(), self.threshold)
+            return y
         return x * keep_mask(x, self.threshold)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+class _Dropout(torch.autograd.Function):
+    """The mask is computed from its seed, and again in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, seed: int, threshold: int) -> Tensor:
+        ctx.seed, ctx.threshold = seed, threshold
+        return dropped(x, seed, threshold)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return dropped(grad, ctx.seed, ctx.threshold), None, None
+
+
+def dropped(x: Tensor, seed: int, threshold: int) -> Tensor:
+    """x without the values that the seed drops; places are counted in the order of the shape."""
+    library, x = kernels(), x.contiguous()
+    assert library is not None
+    y = torch.empty_like(x)
+    library.dropout(x.data_ptr(), y.data_ptr(), x.numel(), seed, threshold, torch.get_num_threads())
+    return y
 
 
 def keep_mask(x: Tensor, threshold: int) -> Tensor:

@@ -29,6 +29,9 @@ SCOPES = {
     "aten::scaled_dot_product_attention": ATTENTION,
     "aten::_scaled_dot_product": ATTENTION,
     "_LinearCrossEntropy": OUTPUT,  # vocabulary_loss
+    "_Linear": PRODUCTS,  # linear; after _LinearCrossEntropy, which begins with the same letters
+    "_Dropout": DROPOUT,
+    "_GeluTanh": ELEMENTS,
     "aten::cross_entropy_loss": OUTPUT,
     "aten::nll_loss": OUTPUT,
     "aten::_log_softmax": OUTPUT,

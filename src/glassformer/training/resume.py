@@ -18,6 +18,8 @@ import torch
 from glassformer import __version__
 from glassformer.config import is_set, to_toml, value_of, walk
 from glassformer.errors import RunError
+from glassformer.nn.linear import is_faster_here
+from glassformer.nn.native.compiler import kernels
 from glassformer.store import files
 from glassformer.store.run import RunFolder
 from glassformer.training.budget_rules import R
@@ -35,7 +37,10 @@ FIXED = (
 )
 BUT = ("model.dropout",)
 BASELINE = "baseline"  # in the manifest: whether the first weights are measured too
-SURROUNDINGS = {"glassformer": "glassformer", "torch": "torch", "processor": "the processor"}
+SURROUNDINGS = {
+    **{"glassformer": "glassformer", "torch": "torch", "processor": "the processor"},
+    "arithmetic": "the code that computes",
+}
 
 
 @dataclass
@@ -57,7 +62,14 @@ def surroundings(device: torch.device) -> dict[str, str]:
     """The properties of code and machine that affect the last digits of results."""
     kind = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
     processor = torch.cuda.get_device_name(device) if device.type == "cuda" else kind
-    return {"glassformer": __version__, "torch": torch.__version__, "processor": processor}
+    found = {"glassformer": __version__, "torch": torch.__version__, "processor": processor}
+    return found | ({"arithmetic": arithmetic()} if device.type == "cpu" else {})
+
+
+def arithmetic() -> str:
+    """Which code computes on this CPU: all give the same numbers, except for rounding and for what dropout drops."""
+    own = "torch only" if kernels() is None else "torch and compiled kernels"
+    return f"{own}, {'oneDNN' if is_faster_here() else 'MKL'}"
 
 
 def marks_of(prepared: Prepared, start: Start | None) -> dict[str, Any]:
@@ -77,7 +89,7 @@ def changes_of(run: RunFolder, prepared: Prepared, start: Start | None) -> Chang
     changes.possible += [
         f"{words} was {begun[name]}, now {now[name]}"
         for name, words in SURROUNDINGS.items()
-        if name in begun and begun[name] != now[name]
+        if name in begun and name in now and begun[name] != now[name]
     ]
     if start and begun.get("start", now["start"]) != now["start"]:
         changes.possible.append(f"the weights of {start.path} have changed")

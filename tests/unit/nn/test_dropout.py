@@ -6,30 +6,38 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.nn.dropout import Dropout, keep_mask
+from glassformer.nn.dropout import Dropout, dropped, keep_mask
+from glassformer.nn.native.compiler import kernels
 
 COUNT = 499 * 401
 
 
-def mask_of(p: float) -> Tensor:
+@pytest.fixture(params=[torch.float32, torch.float64], ids=["in C", "in torch"])
+def dtype(request: pytest.FixtureRequest) -> torch.dtype:
+    """The kernel is for float32; where there is no compiler, torch computes both."""
+    found: torch.dtype = request.param
+    return found
+
+
+def mask_of(p: float, dtype: torch.dtype) -> Tensor:
     """What dropout multiplies by."""
-    return Dropout(p)(torch.ones(499, 401, dtype=torch.float64))
+    return Dropout(p)(torch.ones(499, 401, dtype=dtype)).double()
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
-def test_the_share_of_zeros_is_p(p: float) -> None:
-    share = (mask_of(p) == 0).double().mean().item()
+def test_the_share_of_zeros_is_p(p: float, dtype: torch.dtype) -> None:
+    share = (mask_of(p, dtype) == 0).double().mean().item()
     assert share == pytest.approx(p, abs=5 * (p * (1 - p) / COUNT) ** 0.5)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
-def test_the_mean_stays(p: float) -> None:
-    assert mask_of(p).mean().item() == pytest.approx(1, abs=5 * (p / (1 - p) / COUNT) ** 0.5)
+def test_the_mean_stays(p: float, dtype: torch.dtype) -> None:
+    assert mask_of(p, dtype).mean().item() == pytest.approx(1, abs=5 * (p / (1 - p) / COUNT) ** 0.5)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_a_value_is_zeroed_or_scaled_by_one_over_keep(p: float) -> None:
-    zero, scaled = mask_of(p).unique().tolist()
+def test_a_value_is_zeroed_or_scaled_by_one_over_keep(p: float, dtype: torch.dtype) -> None:
+    zero, scaled = mask_of(p, dtype).unique().tolist()
     assert zero == 0
     assert scaled == pytest.approx(1 / (1 - p), abs=1e-4)
 
@@ -41,19 +49,19 @@ def test_scale_and_share_agree_exactly_with_the_rounded_p() -> None:
 
 
 @pytest.mark.parametrize("distance", [1, 2, 3, 4, 5, 401])
-def test_neighbours_are_independent(distance: int) -> None:
-    dropped = (mask_of(0.3) == 0).double().flatten()
+def test_neighbours_are_independent(distance: int, dtype: torch.dtype) -> None:
+    dropped = (mask_of(0.3, dtype) == 0).double().flatten()
     pair = torch.stack([dropped[:-distance], dropped[distance:]])
     assert abs(torch.corrcoef(pair)[0, 1].item()) < 5 / COUNT**0.5
 
 
-def test_calls_are_independent() -> None:
-    pair = torch.stack([mask_of(0.3).flatten(), mask_of(0.3).flatten()])
+def test_calls_are_independent(dtype: torch.dtype) -> None:
+    pair = torch.stack([mask_of(0.3, dtype).flatten(), mask_of(0.3, dtype).flatten()])
     assert abs(torch.corrcoef(pair)[0, 1].item()) < 5 / COUNT**0.5
 
 
-def test_each_place_within_a_draw_has_the_same_share() -> None:
-    dropped = (mask_of(0.2) == 0).double().flatten()[: COUNT // 4 * 4].view(-1, 4)
+def test_each_place_within_a_draw_has_the_same_share(dtype: torch.dtype) -> None:
+    dropped = (mask_of(0.2, dtype) == 0).double().flatten()[: COUNT // 4 * 4].view(-1, 4)
     assert dropped.mean(0).tolist() == pytest.approx([0.2] * 4, abs=5 * (0.16 / (COUNT // 4)) ** 0.5)
 
 
@@ -63,12 +71,12 @@ def test_without_p_or_outside_training_it_is_the_identity(layer: Dropout) -> Non
     assert layer(x) is x
 
 
-def test_the_same_seed_drops_the_same_values() -> None:
+def test_the_same_seed_drops_the_same_values(dtype: torch.dtype) -> None:
     torch.manual_seed(7)
-    first = mask_of(0.5)
+    first = mask_of(0.5, dtype)
     torch.manual_seed(7)
-    assert torch.equal(first, mask_of(0.5))
-    assert not torch.equal(first, mask_of(0.5))
+    assert torch.equal(first, mask_of(0.5, dtype))
+    assert not torch.equal(first, mask_of(0.5, dtype))
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 5, 7), (2, 0, 3)])
@@ -83,6 +91,20 @@ def test_the_gradient_goes_where_the_value_went() -> None:
     out = Dropout(0.5)(x)
     (gradient,) = torch.autograd.grad(out.sum(), x)
     assert torch.equal(gradient * x, out)
+
+
+@pytest.mark.skipif(kernels() is None, reason="there is no C compiler here")
+def test_the_kernel_drops_the_same_whatever_the_threads_and_the_length() -> None:
+    x, before = torch.randn(40_013), torch.get_num_threads()
+    found = []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        found.append(dropped(x, 2**62 + 12345, 20_000))
+    torch.set_num_threads(before)
+    assert torch.equal(*found)
+    for length in (1, 31, 33, 8193):
+        assert torch.equal(dropped(x[:length], 2**62 + 12345, 20_000), found[0][:length])
+    assert not torch.equal(dropped(x, 12345, 20_000), found[0]), "both halves of the seed count"
 
 
 def test_a_view_that_is_not_contiguous_is_dropped_too() -> None:

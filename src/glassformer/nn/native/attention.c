@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include "vectors.h"
+#include "parallel.h"
 
 #define TOGETHER 6 /* rows multiplied together: their sums fill the registers */
 #define QUERIES 24 /* whose scores are held at a time */
@@ -338,16 +339,11 @@ static void work(void *given) {
     free(memory);
 }
 
-/* The threads of torch, whose OpenMP is loaded with it: threads of our own would compete with them for the cores. */
-extern void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned) __attribute__((weak));
-
 /* Returns 0, or 1 if there was not enough memory. */
 int64_t attention(const Attention *job, int64_t backward, int64_t threads) {
     int64_t each = backward ? job->groups : job->heads;
     Shared shared = {.job = job, .units = job->sentences * each, .backward = (int)backward};
-    threads = least(threads, shared.units);
-    if (threads > 1 && GOMP_parallel) GOMP_parallel(work, &shared, (unsigned)threads, 0);
-    else work(&shared);
+    in_parallel(work, &shared, least(threads, shared.units));
     return atomic_load(&shared.failed);
 }
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from glassformer.nn.native.private_folder import PrivateFolder
 
 FOLDER = Path(__file__).parent
-SOURCES = [FOLDER / "kernels.c", FOLDER / "attention.c"]
-HEADERS = [FOLDER / "vectors.h", FOLDER / "team.h"]
+SOURCES = [FOLDER / name for name in ("kernels.c", "attention.c", "dropout.c")]
+HEADERS = [FOLDER / name for name in ("vectors.h", "team.h", "parallel.h")]
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-pthread", "-shared", "-fPIC")
 SWITCH = "GLASSFORMER_NATIVE"
 COMPILERS = ("cc", "gcc", "clang")
@@ -163,6 +163,8 @@ def opened(path: str | Path) -> ctypes.CDLL:
     library.best.argtypes = [Pointer, Whole, Whole, Whole, Pointer, Pointer, Whole]
     library.best.restype = None
     library.attention.argtypes, library.attention.restype = [Pointer, Whole, Whole], Whole
+    library.dropout.argtypes = [Pointer, Pointer, Whole, ctypes.c_uint64, Whole, Whole]
+    library.dropout.restype = None
     library.attention_size.restype = library.lanes.restype = Whole
     return library
 
