@@ -52,7 +52,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 def test_adapters_are_learnt_merged_and_kept_and_a_killed_run_ends_with_the_same_bytes(
     task: str, bases: dict[str, Path], tmp_path: Path
 ) -> None:
-    recipe, base = from_base(task, bases[task], {**LORA, "best_by": "loss", "lr": 0.1}), weights(bases[task])
+    recipe, base = from_base(task, bases[task], {**LORA, "best_by": "loss", "lr": 0.02}), weights(bases[task])
     gf.train(recipe, out=tmp_path / "whole")
     for step in (2, 5):
         with pytest.raises(Killed):
