@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from glassformer.data.checks.image_findings import HeldImages, ImageFindings
+from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.fields import read_fields
-from glassformer.data.readers.images import Picture
 from glassformer.data.readers.lines import lines_of
 from glassformer.data.readers.naming import expand, kind_of
 from glassformer.data.readers.opening import blocks_of, check_file, shown

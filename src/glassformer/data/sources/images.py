@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from glassformer.data.checks.image_findings import HeldImages, ImageFindings
 from glassformer.data.checks.label_findings import label_order
 from glassformer.data.images import fitted
-from glassformer.data.readers.images import Picture
+from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.inputs import Input, fingerprint
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, divided_by_class
 from glassformer.data.sources.examples import FILES, Examples, Listener, decision_digest
