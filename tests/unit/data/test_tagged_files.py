@@ -230,11 +230,13 @@ def test_invalid_sequences_and_leaks_are_found_with_their_lines(tmp_path: Path) 
     found = examine_tagged([str(train)], held={"test": [str(test)]}, listener=Listening())
     kinds = {one.kind: one for one in found.ordered()}
     assert kinds["invalid"].examples[0].problem.place.number == 4
-    assert kinds["overlap"].examples[0].problem.place.number == 6
+    assert kinds["in test"].severity == "stop"
+    assert kinds["in test"].examples[0].problem.place.number == 6
+    assert str(found.held[0]).startswith("test: 1 of 1 sentences of 5 or more words is also in the training data")
     assert kinds["columns"].examples[0].problem.place.number == 13
-    assert found.to_dict()["entities"] == {"LOC": 1, "PER": 1}
+    assert found.to_dict()["entities"] == {"LOC": 2, "PER": 1}
     assert found.to_dict()["held"] == [{"name": "test", "examples": 1, "texts_in_train": 1}]
-    assert (found.units, found.used) == (4, 2)
+    assert (found.units, found.used) == (4, 3)  # training does not know the test data
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ STOP, DROP, NOTE = "stop", "drop", "note"  # to correct before training; the uni
 UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax", "score"}
 UNREADABLE_SHARE = 0.01  # above this, the file probably has another format
 HARMLESS = {"header", "obsolete", "plural"}  # not examples: nothing is lost by dropping them
+IN_TEST = "in test"  # the kind of a note: training would use it, and the score on the test data would be too high
 ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
 
 
@@ -120,7 +121,7 @@ class Tally:
 
     def severity(self, finding: Finding) -> str:
         if finding is not self.problems.get(finding.kind):
-            return NOTE
+            return STOP if finding.kind == IN_TEST else NOTE
         if finding.kind in UNREADABLE:
             unreadable = sum(self.dropped[kind] for kind in UNREADABLE)
             return STOP if unreadable > UNREADABLE_SHARE * self.units else DROP
@@ -128,8 +129,8 @@ class Tally:
 
     @property
     def stops(self) -> list[Finding]:
-        """Findings with which training does not start."""
-        return [finding for finding in self.ordered() if finding.severity == STOP]
+        """Findings with which training does not start. It does not know the test data."""
+        return [finding for finding in self.ordered() if finding.severity == STOP and finding.kind != IN_TEST]
 
     def left_out(self) -> str:
         """How many units were not used and why, with the first place of each reason."""
