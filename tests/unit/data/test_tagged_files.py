@@ -13,7 +13,7 @@ from glassformer.config import validate
 from glassformer.data.readers.tagged import TaggedSentence, read_tagged_columns
 from glassformer.data.readers.tagged_json import labelled_text, read_tagged_json
 from glassformer.data.settings import TagDataSettings
-from glassformer.data.sources.tagged import Tagged, examine_tagged, read_held_tagged, read_tagged_examples
+from glassformer.data.sources.tagged import Tagged, checked, examine_tagged, read_held_tagged, read_tagged_examples
 from glassformer.errors import DataError
 from toy_texts import write_tagged
 
@@ -43,6 +43,31 @@ def pairs(sentence: TaggedSentence) -> list[tuple[str, str]]:
 
 def settings(**given: Any) -> TagDataSettings:
     return validate(TagDataSettings, given)
+
+
+def test_a_no_break_space_is_part_of_its_word(tmp_path: Path) -> None:
+    (found,) = columns(tmp_path, "10\u00a0000 NUM O\n\u3000Tōkyō\u3000to PROPN B-LOC\n12\u202f%\tNUM\tO\n")
+    assert pairs(checked(found)) == [("10\u00a0000", "O"), ("Tōkyō\u3000to", "B-LOC"), ("12\u202f%", "O")]
+    good, bad = columns(tmp_path, "a O\n\nin O\nRome\u00a0B-LOC\n")
+    assert (good.problem, bad.problem.kind, bad.problem.place.number) == (None, "columns", 4)
+    assert bad.problem.detail == (
+        "got 1 column, need 2; a no-break space (U+00A0) does not separate columns: 'Rome\\xa0B-LOC'"
+    )
+
+
+@pytest.mark.parametrize("chosen", [None, ("1", "2")])
+def test_a_file_with_only_no_break_spaces_between_columns_is_refused(
+    tmp_path: Path, chosen: tuple[str, ...] | None
+) -> None:
+    with pytest.raises(DataError) as error:
+        columns(tmp_path, "\nEU\u00a0B-ORG\nrejects\u00a0O\n", chosen)
+    assert str(error.value) == (
+        f"{tmp_path / 'a.conll'}, line 2: 'EU\\xa0B-ORG' has one column, because a no-break space (U+00A0) does not "
+        "separate columns: it is part of the word. Replace these with tabs: perl -CSD -pe 's/\\x{00A0}/\\t/g' "
+        f"{tmp_path / 'a.conll'} > NEW_FILE"
+    )
+    fixed = "\nEU\u00a0B-ORG\nrejects\u00a0O\n".replace("\u00a0", "\t")
+    assert pairs(columns(tmp_path, fixed)[0]) == [("EU", "B-ORG"), ("rejects", "O")]
 
 
 def test_columns_by_spaces_or_tabs_with_documents(tmp_path: Path) -> None:
