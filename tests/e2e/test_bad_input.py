@@ -83,9 +83,9 @@ DATA = {
     "one line too many": Bad(SOURCE, "line 61 of bad.en has no partner", write("bad.en", LINE * 61)),
     "UTF-16": Bad(SOURCE, ("bad.en looks like UTF-16", "iconv"), write("bad.en", LINE.decode().encode("utf-16"))),
     "Latin-1": Bad(
-        SOURCE, "bad.en, line 2, byte 20: not UTF-8 (got byte 0xe4)", write("bad.en", LINE + b"\xe4\n" + LINE * 58)
+        SOURCE, "bad.en, line 2, byte 20: not UTF-8 (got byte 0xe4)", write("bad.en", LINE + b"\xe4\n" * 6 + LINE * 53)
     ),
-    "a NUL": Bad(SOURCE, "bad.en, line 2, byte 21: a NUL", write("bad.en", LINE + b"a\0b\n" + LINE * 58)),
+    "a NUL": Bad(SOURCE, "bad.en, line 2, byte 21: a NUL", write("bad.en", LINE + b"a\0b\n" * 6 + LINE * 53)),
     "cut gzip": Bad(
         "train --source bad.gz --target toy.de --out new/run",
         "bad.gz: cut off after 20 bytes",

@@ -103,10 +103,10 @@ def test_doctor_compares_with_held_out_files_given_in_a_row(command: Command, to
     arguments = ("toy.en", "toy.de", "--valid", "val.en", "val.de", "--test", "test.tsv")
     outcome = command("doctor", *arguments)
     assert (
-        "valid: 2 pairs, of which 1 have a source that is also in the training data, 1 with the same target"
-        in outcome.out
+        "valid: 1 of 2 pairs has a source that is also in the training data (case, punctuation and spaces aside); 1 of "
+        "them with the same target" in outcome.out
     )
-    assert "test: 1 pairs, of which 0" in outcome.out
+    assert "test: 1 pairs, none of them in the training data" in outcome.out
     assert "--valid val.en val.de --test test.tsv --out clean/toy" in outcome.out
     again = json.loads(command("doctor", *arguments, "--json").out)
     assert [part["sources_in_train"] for part in again["held"]] == [1, 0]
@@ -221,6 +221,47 @@ def test_doctor_knows_what_to_do_about_an_older_encoding(here: Path, command: Ca
 # doctor of other tasks
 
 
+def tagged(sentence: str) -> str:
+    return "".join(f"{word} {'B-X' if word == 'seven' else 'O'}\n" for word in sentence.split()) + "\n"
+
+
+SHARED: dict[str, Any] = {  # task: the file, how it has a sentence, what is compared, where the first shared one is
+    "generate": ("a.txt", "{}\n".format, "line", "a.txt, line 8"),
+    "fill": ("a.jsonl", lambda text: json.dumps({"text": text}) + "\n", "text", "a.jsonl, line 8"),
+    "classify": ("a.tsv", lambda text: f"{text}\t{'xy'['seven' in text]}\n", "text", "a.tsv, line 8"),
+    "similar": ("a.tsv", lambda text: f"{text}\t{text} too\t{len(text) / 100}\n", "text", "a.tsv, line 8"),
+    "tag": ("a.conll", tagged, "sentence", "a.conll, line 92"),
+    "summarise": ("a.tsv", lambda text: f"{text}\tnumbers\n", "input", "a.tsv, line 8"),
+    "answer": (
+        "a.jsonl",
+        lambda text: json.dumps({"question": "What?", "passage": text, "answer": "long"}) + "\n",
+        "passage",
+        "a.jsonl, line 8",
+    ),
+}
+
+
+@pytest.mark.parametrize("task", SHARED)
+def test_doctor_says_plainly_what_is_also_in_the_test_data(command: Command, here: Path, task: str) -> None:
+    name, written, what, place = SHARED[task]
+    texts = [f"text {i} has the long words one, two and {('six', 'seven')[i % 2]} {i * i} ." for i in range(20)]
+    (here / name).write_text("".join(map(written, texts)))
+    (here / f"test-{name}").write_text("".join(map(written, [*texts[7:9], texts[0].replace("text", "another text")])))
+    columns = {"classify": ["--columns", "1,2"], "similar": ["--columns", "1,2,3"]}.get(task, [])
+    files = ("doctor", "--task", task, name, *columns)
+    outcome = command(*files, "--test", f"test-{name}")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "  test: 2 of 3 " in outcome.out
+    assert " also in the training data" in outcome.out
+    assert f"  in test  2 (10.0%)  the {what} is also in the test data. Training does not read the " in outcome.out
+    assert "the model would learn these and score too high: remove them from the training data" in outcome.out
+    assert f"    {place}, byte" in outcome.out
+    told = json.loads(command(*files, "--test", f"test-{name}", "--json").out)
+    assert (told["units"], told["used"], told["held"][0]["texts_in_train"]) == (20, 20, 2)
+    known = json.loads(command(*files, "--valid", f"test-{name}", "--json").out)
+    assert known["used"] == (20 if task == "generate" else 18)  # running text is not cut
+
+
 def test_doctor_of_labelled_texts_counts_every_row_and_shows_the_balance(command: Command, here: Path) -> None:
     rows = [f"text {i}\t{'ab'[i % 4 == 0]}" for i in range(400)]
     rows += ["text 1\tb", "text 2\ta", "alone", "\tb", "text 3\tx\ta"]
@@ -230,7 +271,10 @@ def test_doctor_of_labelled_texts_counts_every_row_and_shows_the_balance(command
     outcome = command(*arguments)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[0] == "401 examples with 2 labels, 802 words; 5 of 406 units are left out"
-    assert outcome.lines[1] == "  valid: 2 texts, of which 1 are also in the training data"
+    assert outcome.lines[1] == (
+        "  valid: 1 of 2 texts is also in the training data (case, punctuation and spaces aside)"
+    )
+    assert "the text is also in the validation data. Training leaves these out: nothing to do" in outcome.out
     for shown in (
         r"a +300 +74\.8%",
         r"b +101 +25\.2%",

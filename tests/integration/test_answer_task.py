@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +24,7 @@ from glassformer.store.run import RunFolder
 from glassformer.tasks.answer_report import excerpt, question_word
 from glassformer.tasks.answer_spans import losses_at, window_losses
 from glassformer.tasks.embedding import TextEncoder
+from glassformer.tasks.explaining import explain
 from glassformer.tasks.loading import load_bundle
 from glassformer.text.framing import Frame
 from toy_texts import arguments, questions, settings, write_questions
@@ -279,6 +281,21 @@ def test_evaluate_compare_explain_and_forecast(
     sections = {name: part for name, part in toy_settings().items() if name != "data"}
     plan = command(*arguments("answer", here / "train.jsonl", tmp_path / "new", sections, "--forecast"))
     assert (plan.code, "Training will take" in plan.out) == (0, True), plan.err
+
+
+@pytest.mark.parametrize("may_lack", [True, False])
+def test_an_explanation_shows_only_places_that_can_be_the_answer(run: Path, may_lack: bool) -> None:
+    bundle = load_bundle(run)
+    found = explain(replace(bundle, extras={**bundle.extras, "no_answer": may_lack}), ("who lives ?", PASSAGE), top=99)
+    pieces, own = found.tokens[""].pieces, len(PASSAGE.split())
+    first = len(pieces) - 1 - own  # a mark ends the window
+    assert pieces[first] == "▁since"
+    for one in found.predictions:
+        shown = {candidate.id: candidate.piece for candidate in one.top}
+        expected = {place: pieces[place] for place in range(first, first + own)}
+        assert shown == ({0: "(none)", **expected} if may_lack else expected)
+        assert sum(candidate.probability for candidate in one.top) == pytest.approx(1)
+    assert ("(none)" in found.predicted) == may_lack
 
 
 def test_training_by_command_gives_advice_that_works(here: Path, tmp_path: Path, command: Command) -> None:

@@ -106,6 +106,25 @@ def test_of_three_runs_each_is_held_against_the_first(
     assert all(len(row.predictions) == 3 for row in found.most_different)
 
 
+def test_few_sentences_decide_nothing(
+    trained: Path, other: Path, command: Command, shared_toy: Any, tmp_path: Path
+) -> None:
+    for name, side in (("few.en", 0), ("few.de", 1)):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in shared_toy.pairs[:9]))
+    page = tmp_path / "few.html"
+    asked = ("compare", other, trained, "--beam", 1, "--test", tmp_path / "few.en", tmp_path / "few.de")
+    outcome = command(*asked, "--report", page)
+    assert outcome.code == 0, outcome.err
+    assert f"Too few sentences (9) to say whether {other} or {trained} is better in BLEU: " in outcome.out
+    assert "Note: This comparison decides nothing: with fewer than 10 sentences" in outcome.out
+    assert "Scores\n" in outcome.out
+    for word in ("95%", "p =", "p <", "is better than"):
+        assert word not in outcome.out
+    assert "Too few sentences (9)" in page.read_text(encoding="utf-8")
+    told = json.loads(command(*asked, "--json").out)
+    assert (told["decides"], told["notes"][0][:30]) == (False, "This comparison decides nothin")
+
+
 def test_the_page_is_written_once_and_is_whole(trained: Path, other: Path, command: Command, tmp_path: Path) -> None:
     page = tmp_path / "compared.html"
     assert command("compare", trained, other, "--beam", 1, "--report", page).code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from glassformer.models.registry import values_of
 from glassformer.store.run import RunFolder
 from glassformer.tasks.experiments.constructions import table
 from glassformer.tasks.experiments.repeated import Repeated, aligned, shown
-from glassformer.tasks.experiments.transfer import VARIANTS, lengths_of, twin
+from glassformer.tasks.experiments.transfer import VARIANTS, TransferData, lengths_of, options_of, twin
 from glassformer.tasks.loading import load_bundle
 from toy_texts import sentences
 
@@ -53,6 +54,38 @@ def test_all_variants_are_measured_and_finished_runs_are_not_repeated(done: Path
     assert "pre-training and auxiliary loss" in again.out
     assert "What pre-training and the auxiliary loss give" in (done / "out" / "transfer.html").read_text()
     assert json.loads((done / "out" / "transfer.json").read_text()) == found
+
+
+def test_a_folder_with_another_experiment_is_refused(done: Path, command: Command) -> None:
+    if not (done / "out" / "transfer.json").exists():
+        command(*arguments(done))
+    before = {path: path.stat().st_mtime_ns for path in sorted((done / "out").rglob("*"))}
+    (done / "other.tsv").write_text((done / "test.tsv").read_text())
+    given = arguments(done)
+    for name, value, told in (
+        ("--test", done / "other.tsv", f"--test was {done / 'test.tsv'}, now {done / 'other.tsv'}"),
+        ("--steps", 7, "--steps was 6, now 7"),
+        ("--size", None, "--size was nano, now not given"),
+    ):
+        place = given.index(name)
+        refused = command(*given[:place], *([] if value is None else [name, value]), *given[place + 2 :])
+        assert refused.code == 2
+        assert f"different settings: {told}. Give the same" in refused.err
+        assert "choose another --out for a new experiment" in refused.err
+    content = (done / "test.tsv").read_text()
+    (done / "test.tsv").write_text(content + "One more dog.\tanimal\n")
+    refused = command(*given)
+    (done / "test.tsv").write_text(content)
+    assert f"the content of --test {done / 'test.tsv'} has changed" in refused.err
+    assert before == {path: path.stat().st_mtime_ns for path in sorted((done / "out").rglob("*"))}
+
+
+def test_a_budget_is_shared_by_the_seeds_and_may_be_written_in_several_ways() -> None:
+    data = TransferData(("a",), ("b",), ("c",))
+    options = partial(options_of, data, size=None)
+    assert options(budget="10m", seeds=3, steps=None) == options(budget="600s", seeds=3, steps=None)
+    assert options(budget="10m", seeds=3, steps=None) != options(budget="10m", seeds=5, steps=None)
+    assert options(budget="10m", seeds=3, steps=9) == options(budget="5m", seeds=5, steps=9)
 
 
 def test_only_the_weights_of_the_twin_differ(done: Path, command: Command) -> None:

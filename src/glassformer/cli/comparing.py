@@ -122,10 +122,10 @@ def shown(found: Comparison) -> Iterator[str]:
     yield from table([["", *names], *differs] if differs else [["nothing in the settings"]])
     yield "\nLearning curves (from step 0, on the same scale)"
     yield from curve_lines(found)
-    yield "\nScores, with 95% intervals"
+    yield "\nScores, with 95% intervals" if found.decides else "\nScores"
     cells = [
         [metric.label, *(score_text(score, metric) for score in row)]
-        for metric, row in zip(found.metrics, zip(*found.scores, strict=True), strict=True)
+        for metric, row in zip(found.metrics, zip(*found.shown_scores, strict=True), strict=True)
     ]
     yield from table([["", *names], *cells])
     yield ""
@@ -226,6 +226,7 @@ def as_data(found: Comparison) -> dict[str, Any]:
     return {
         "part": found.part,
         "sentences": found.sentences,
+        "decides": found.decides,  # false: too few examples for intervals and p-values to mean anything
         "decoding": found.decoding,
         "settings": dict(found.settings),
         "runs": runs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,7 +48,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from rich.console import Console
 
     from glassformer.cli.display import TrainingDisplay
-    from glassformer.cli.recipes import recipe_named
+    from glassformer.cli.recipes import shipped_recipe
     from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.config import validate
     from glassformer.errors import RunError
@@ -56,7 +57,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     from glassformer.tasks.translation import TranslationRecipe, load, train_translator
 
     console = Console(highlight=False)
-    recipe = validate(TranslationRecipe, recipe_named(Path("demo")), origin="the demo's recipe")
+    recipe = validate(TranslationRecipe, tomllib.loads(shipped_recipe("demo")), origin="the demo's recipe")
     with stopping_in_one_line(), TrainingDisplay(str(out)) as display:
         progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:

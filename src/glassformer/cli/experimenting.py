@@ -43,7 +43,10 @@ def experiment() -> None:
 
 @experiments.command(epilog=TRANSFER_EXAMPLES, cls=several_values(FILES))
 def transfer(
-    out: Annotated[str, typer.Option(help="Folder for the runs. The same folder continues.")],
+    out: Annotated[
+        str,
+        typer.Option(help="Folder for the runs. The same command continues; another experiment needs another folder."),
+    ],
     data: Annotated[
         list[str] | None, typer.Option(metavar="FILE...", help="Labelled texts. Default: the built-in phrasebook.")
     ] = None,

@@ -12,7 +12,7 @@ from glassformer.data.checks.answer_findings import AnswerFindings
 from glassformer.data.checks.blocks import SIDES
 from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.findings import Findings
-from glassformer.data.checks.held_texts import HeldTexts
+from glassformer.data.checks.held_texts import FOLDED, held_sentence
 from glassformer.data.checks.label_findings import LabelFindings, ScoreFindings
 from glassformer.data.checks.tag_findings import TagFindings
 from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
@@ -76,7 +76,7 @@ def show_answer_findings(findings: AnswerFindings, console: Console) -> None:
         rate = share(findings.impossible, findings.used)
         console.print(f"  {findings.impossible:,} ({rate}) without an answer in their passage")
     for part in findings.held:
-        console.print(held_line(part, what="questions", which="have a passage that is"))
+        console.print(f"  {part}")
     show_rest(findings, console)
 
 
@@ -88,7 +88,7 @@ def show_text_findings(findings: TextFindings, console: Console) -> None:
         f"{findings.unit}s of {files}{unusable(findings)}"
     )
     for part in findings.held:
-        console.print(held_line(part))
+        console.print(f"  {part}")
     if findings.skipped_files:
         names = ", ".join(findings.skipped_files[:SHOWN_EXAMPLES])
         more = ", ..." if len(findings.skipped_files) > SHOWN_EXAMPLES else ""
@@ -107,7 +107,7 @@ def show_label_findings(findings: LabelFindings, console: Console) -> None:
         f"{counted(findings.words, 'word')}{unusable(findings)}"
     )
     for part in findings.held:
-        console.print(held_line(part))
+        console.print(f"  {part}")
     if labels:
         console.print()
         console.print(label_table(labels))
@@ -122,7 +122,7 @@ def show_tag_findings(findings: TagFindings, console: Console) -> None:
         f"sentence has {findings.longest:,}{unusable(findings)}"
     )
     for part in findings.held:
-        console.print(held_line(part))
+        console.print(f"  {part}")
     if found := findings.counted():
         names = ("type", "entities") if findings.has_spans else ("label", "words")
         console.print(f"Labels: {NAMES[findings.scheme]}\n")
@@ -138,7 +138,7 @@ def show_score_findings(findings: ScoreFindings, console: Console) -> None:
         f"on average {mean:.3g}, {counted(findings.words, 'word')}{unusable(findings)}"
     )
     for part in findings.held:
-        console.print(held_line(part))
+        console.print(f"  {part}")
     show_rest(findings, console)
 
 
@@ -159,10 +159,6 @@ def show_rest(
 def unusable(findings: Tally) -> str:
     dropped = findings.units - findings.used
     return f"; {dropped:,} of {findings.units:,} units are left out" if dropped else ""
-
-
-def held_line(part: HeldTexts, *, what: str = "texts", which: str = "are") -> str:
-    return f"  {part.name}: {part.examples:,} {what}, of which {part.in_train:,} {which} also in the training data"
 
 
 def label_table(labels: dict[str, int], names: tuple[str, str] = ("label", "examples")) -> Table:
@@ -193,10 +189,8 @@ def head_lines(findings: Findings) -> Iterator[str]:
     if findings.repeated_sources:
         yield f"  {findings.repeated_sources:,} sources were seen before with another target"
     for part in findings.held:
-        yield (
-            f"  {part.name}: {part.pairs:,} pairs, of which {part.sources_in_train:,} have a source that is also in "
-            f"the training data, {part.pairs_in_train:,} with the same target"
-        )
+        found = held_sentence(part.name, part.sources_in_train, part.pairs, "pairs", part="source", compared=FOLDED)
+        yield f"  {found}{f'; {part.pairs_in_train:,} of them with the same target' if part.sources_in_train else ''}"
 
 
 def finding_lines(finding: Finding, units: int) -> Iterator[str]:

@@ -73,8 +73,8 @@ def show_image_findings(found: ImageFindings, console: Console) -> None:
             f"{found.captions['longest']:,}"
         )
     for part in found.held:
-        names = f" ({', '.join(printable(name) for name in part.examples[:2])})" if part.met else ""
-        console.print(f"{part.name}: {part.images:,} images, {part.met:,} of them are also in the training data{names}")
+        for line in part.lines():
+            console.print(f"  {printable(line)}", markup=False)
     if found.labels:
         console.print()
         console.print(label_table(found.balance(), ("label", "images")))
@@ -97,5 +97,5 @@ def show_kinds(found: ImageFindings, console: Console) -> None:
             console.print(f"  {found.counts[kind]:,}  {known[kind]}", markup=False)
             for name in found.examples[kind][:SHOWN_NAMES]:
                 console.print(f"      {shortened(printable(name), width=160)}", markup=False)
-    if not found.counts and not found.ignored:
+    if not found.counts and not found.ignored and not any(part.met for part in found.held):
         console.print("Nothing to report: every image can be used.")

@@ -33,7 +33,10 @@ CLASSIFY_EXAMPLES = """
       [dim]JPEG, PNG and many others need Pillow: pip install 'glassformer\\[images]'[/dim]
 
   glassformer classify models/digits t10k-images-idx3-ubyte.gz:0-9 --top 1
-      [dim]the first ten images of a file with many; .npy and .ppm work too[/dim]
+      [dim]the first ten images of a file with many[/dim]
+
+  glassformer classify models/digits image.npy images.npz:7
+      [dim]arrays (height, width\\[, channels]), or many of them (n, height, width\\[, channels]); .ppm works too[/dim]
 
   glassformer classify models/vit *.jpg --json | jq -r '[.image, .classes[0].label] | @tsv'
 

@@ -19,10 +19,19 @@ def shipped_recipes() -> dict[str, str]:
 
 
 def recipe_named(name: Path) -> dict[str, Any]:
-    """The recipe in a file, or the included recipe of that name if there is no such file."""
-    if not name.exists() and (text := shipped_recipes().get(str(name))):
+    """The recipe in a file, or the included recipe of that name if there is no such file; a folder is no recipe."""
+    if (not name.exists() or name.is_dir()) and (text := shipped_recipes().get(str(name))):
         return tomllib.loads(text)
     return read_toml(name)
+
+
+def which_recipe(name: Path) -> str:
+    """Which recipe a name means, in words, if it is the name of an included one and also of something here."""
+    if not name.exists() or str(name) not in shipped_recipes():
+        return ""
+    if name.is_dir():
+        return f"using the included recipe {name}, not the folder {name}/ (to train on its files: --data {name})"
+    return f"using the file {name}, not the included recipe of that name (`glassformer recipe {name}` prints that one)"
 
 
 def recipe_titles() -> dict[str, str]:

@@ -77,8 +77,9 @@ def tag(
 
 def tagged(encoder: TextEncoder, texts: Sequence[str], *, words: bool) -> list[TaggedText]:
     from glassformer.cli.display import patient_bar
+    from glassformer.data.readers.tagged import split_at_spaces
 
-    given: list[Sentence] = [text.split() for text in texts] if words else [*texts]
+    given: list[Sentence] = [split_at_spaces(text) for text in texts] if words else [*texts]
     with patient_bar("tagging words", sum(len(text.split()) for text in texts)) as advance:
         return encoder.tag(given, progress=advance) if given else []
 
@@ -89,8 +90,10 @@ def columns_of(found: TaggedText) -> str:
 
 
 def column(text: str) -> str:
-    """One cell of a table: no white space inside."""
-    return "_".join(text.split()) or "_"
+    """One cell of a table: no white space inside, except no-break spaces, which are read as parts of words."""
+    from glassformer.data.readers.tagged import split_at_spaces
+
+    return "_".join(split_at_spaces(text)) or "_"
 
 
 def show(found: TaggedText, *, plain: bool) -> None:

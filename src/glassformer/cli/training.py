@@ -109,7 +109,10 @@ Setting = Annotated[
 def train(
     recipe: Annotated[
         Path | None,
-        typer.Argument(help="A recipe: a TOML file, or the name of an included one (`glassformer recipe --list`)."),
+        typer.Argument(
+            help="A recipe: a TOML file, or the name of an included one (`glassformer recipe --list`), even if a "
+            "folder has that name."
+        ),
     ] = None,
     task: Annotated[str | None, typer.Option(metavar="VERB", help=TASK_HELP)] = None,
     data: Annotated[
@@ -164,6 +167,7 @@ def train(
     json_: Annotated[bool, typer.Option("--json", help="At the end, print a summary as JSON.")] = False,
 ) -> None:
     """Train a model on your own data: a translator, or any other task (--task)."""
+    note_recipe(recipe)
     given = {"source": source, "target": target, "pairs": pairs, "columns": columns, "valid": valid}
     given |= {"languages": languages, "corpus": corpus, "filters": filters}
     tree = settings_tree(recipe, task, data, {name: value for name, value in given.items() if value}, start=from_)
@@ -179,6 +183,13 @@ def train(
         look_ahead(checked, profile=profile, as_json=json_)
     else:
         train_and_show(checked, accept_changes=accept_changes, as_json=json_)
+
+
+def note_recipe(recipe: Path | None) -> None:
+    from glassformer.cli.recipes import which_recipe
+
+    if recipe is not None and not is_follower() and (words := which_recipe(recipe)):
+        typer.echo(f"Note: {words}.", err=True)
 
 
 def settings_tree(

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 def show_written_findings(findings: WrittenFindings, console: Console) -> None:
     """Counts, the sizes of each task, and findings."""
-    from glassformer.cli.findings_view import held_line, show_rest, unusable
+    from glassformer.cli.findings_view import show_rest, unusable
     from glassformer.printable import counted
 
     console.print(f"[bold]{counted(findings.used, 'example')}[/bold]{unusable(findings)}")
     for part in findings.held:
-        console.print(held_line(part))
+        console.print(f"  {part}")
     if findings.tasks:
         console.print()
         console.print(task_table(findings))

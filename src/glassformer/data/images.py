@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glassformer.data.readers.images import Picture
+from glassformer.data.readers.arrays import Picture
 from glassformer.errors import DataError
 
 LUMA = np.array([299, 587, 114])  # weights of red, green and blue in brightness (ITU-R BT.601), in thousandths

@@ -17,6 +17,7 @@ from glassformer.evaluate.metric import Counts, Metric, ScoreOf
 
 TRIALS, RESAMPLES, SEED = 10_000, 2_000, 12345
 CELLS = 4_000_000  # the most cells, trials by examples, that are in memory at a time
+FEW = 10  # examples: with fewer, chance decides, and a bootstrap of them looks more precise than it is
 TIE = 1e-9  # differences that are equal except for rounding count as equal
 
 
@@ -40,6 +41,11 @@ class Difference:
     @property
     def value(self) -> float:
         return self.second - self.first
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are enough examples for the p-value and the interval to mean anything."""
+        return self.sentences >= FEW
 
 
 def difference(

@@ -11,14 +11,14 @@ from glassformer.explain.charts import Chart, ShownMetric
 
 @dataclass(frozen=True)
 class ShownDifference:
-    """A run compared with the first one, by one metric."""
+    """A run compared with the first one, by one metric; without interval and p if there are too few examples."""
 
     name: str
     metric: str
     value: float
-    low: float
-    high: float
-    p: float
+    low: float | None
+    high: float | None
+    p: float | None
     words: str
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glassformer.evaluate.significance import Difference
+from glassformer.evaluate.significance import FEW, Difference
 
 LEVEL = 0.05  # a p-value below this counts as significant
 BARS = "▁▂▃▄▅▆▇█"
@@ -16,6 +16,8 @@ def difference_sentence(found: Difference, first: str, second: str, *, p: float 
     `p` is the p-value adjusted for several comparisons, if there are several; `sign` is the metric's unit, such as %.
     """
     p = found.p if p is None else p
+    if not found.decides:
+        return too_few(found, first, second, sign=sign)
     if p >= LEVEL or found.value == 0:
         return no_difference(found, first, second, p, sign=sign)
     better, worse = (second, first) if (found.value > 0) == found.higher_is_better else (first, second)
@@ -38,6 +40,21 @@ def no_difference(found: Difference, first: str, second: str, p: float, *, sign:
         f"No difference in {found.metric} between {first} and {second} can be shown with {found.sentences:,} "
         f"{found.unit}: {shown(found.first, found)}{sign} and {shown(found.second, found)}{sign}, {p_words(p)}; 95% "
         f"interval of the difference {shown(found.low, found)} to {shown(found.high, found)}.{could}"
+    )
+
+
+def too_few(found: Difference, first: str, second: str, *, sign: str = "") -> str:
+    """Says that nothing can be said; an interval or a p-value would look more precise than it is."""
+    return (
+        f"Too few {found.unit} ({found.sentences:,}) to say whether {first} or {second} is better in {found.metric}: "
+        f"{shown(found.first, found)}{sign} and {shown(found.second, found)}{sign}."
+    )
+
+
+def decides_nothing(units: str) -> str:
+    return (
+        f"This comparison decides nothing: with fewer than {FEW} {units}, chance decides which run looks better, so no "
+        f"intervals and p-values are shown. Compare on 100 {units} or more, better 1,000: --test FILE..."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.metric import Metric
 from glassformer.evaluate.score import Score
 from glassformer.evaluate.significance import Difference, difference, holm
-from glassformer.explain.difference import difference_sentence
+from glassformer.explain.difference import decides_nothing, difference_sentence
 from glassformer.store.run import FINISHED, RunFolder
 from glassformer.store.weights import parameter_count
 from glassformer.tasks.evaluating import Evaluation, Trained, evaluate_model, open_trained, read_examples
@@ -124,6 +124,17 @@ class Comparison:
         """How the predictions were made: `beam 5`, or `beam 5 and greedy` if the runs differ in that."""
         return " and ".join(dict.fromkeys(scores[0].decoding for scores in self.scores if scores[0].decoding))
 
+    @property
+    def decides(self) -> bool:
+        """Whether there are enough examples for intervals and p-values to mean anything."""
+        return decisive(self.pairings)
+
+    @property
+    def shown_scores(self) -> list[list[Score]]:
+        """The scores, without intervals if there are too few examples."""
+        bare = [[replace(score, low=None, high=None) for score in row] for row in self.scores]
+        return self.scores if self.decides else bare
+
 
 def compare_runs(
     paths: Sequence[str],
@@ -161,6 +172,7 @@ def compare_runs(
         setup, user = one.trained.setup, one.trained.user
         found.append(evaluate_model(task, setup, user, examples, metrics=metrics, beam=beam, progress=count))
     judge = next((metric for metric in metrics if metric.judges_one), None)
+    against = pairings(paths, found, metrics, task)
     return Comparison(
         task=task,
         contestants=contestants,
@@ -169,10 +181,10 @@ def compare_runs(
         sentences=found[0].scores[0].sentences or len(examples),
         metrics=metrics,
         scores=[one.scores for one in found],
-        pairings=pairings(paths, found, metrics, task),
+        pairings=against,
         judged_by=judge,
         most_different=[] if judge is None else most_different(first, found, metrics.index(judge)),
-        notes=cautions(contestants, part),
+        notes=cautions(contestants, part, decides=decisive(against)),
     )
 
 
@@ -223,7 +235,11 @@ def common_held(contestants: Sequence[Contestant], listener: Listener) -> tuple[
     return test, f"test {units} of {corpus}" if corpus else f"test {units}"
 
 
-def cautions(contestants: Sequence[Contestant], part: str) -> list[str]:
+def decisive(found: Sequence[Pairing]) -> bool:
+    return all(row.decides for pairing in found for row in pairing.differences)
+
+
+def cautions(contestants: Sequence[Contestant], part: str, *, decides: bool) -> list[str]:
     """What a reader should know before believing the numbers."""
     units = contestants[0].trained.task.held_units
     notes = [f"{one.name} is its {one.origin}." for one in contestants if one.origin not in ("", FINISHED)]
@@ -231,6 +247,8 @@ def cautions(contestants: Sequence[Contestant], part: str) -> list[str]:
         notes.append(f"These {units} also chose the weights of each run: expect slightly worse scores on others.")
     if len({one.about.get("data", {}).get("train") for one in contestants}) > 1:
         notes.append(f"The runs learned from different data. It is not checked whether one has seen these {units}.")
+    if not decides:
+        return [decides_nothing(units), *notes]
     if len(contestants) > 2:
         notes.append(f"p-values are adjusted for {len(contestants) - 1} comparisons (Holm).")
     return [*notes, SEEDS.format(units=units)]

@@ -35,9 +35,17 @@ def shown_comparison(found: Comparison, names: list[str]) -> ShownComparison:
             for i, one in enumerate(found.contestants)
             for record in thinned(one.records)
         ],
-        scores=found.scores,
+        scores=found.shown_scores,
         differences=[
-            ShownDifference(pairing.name, row.metric, row.value, row.low, row.high, p, words)
+            ShownDifference(
+                pairing.name,
+                row.metric,
+                row.value,
+                row.low if found.decides else None,
+                row.high if found.decides else None,
+                p if found.decides else None,
+                words,
+            )
             for pairing in found.pairings
             for row, p, words in zip(pairing.differences, pairing.p, pairing.words, strict=True)
         ],

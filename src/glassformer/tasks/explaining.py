@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from glassformer.config import check_arguments
+from glassformer.data.answer_windows import NOT_HERE
 from glassformer.data.readers.images import NamedPicture
 from glassformer.decode.settings import GenerationSettings
 from glassformer.errors import DataError
@@ -25,7 +26,7 @@ from glassformer.models.transformer import Transformer
 from glassformer.models.vit import Vit
 from glassformer.nn.patches import grid_of
 from glassformer.store.bundle import Bundle
-from glassformer.tasks.answering import best_window
+from glassformer.tasks.answering import best_window, options_of
 from glassformer.tasks.classifying import Text, framed_texts, inputs_of, parts_of, with_segments
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
@@ -38,6 +39,7 @@ from glassformer.tasks.vision import ImageBatch, ImageModel
 Predict = Callable[[Tensor], Sequence[Prediction]]  # reads the model's output
 
 WHOLE = "whole"  # the place of a prediction about the whole input
+NONE = "(none)"  # instead of a token: the passage has no answer
 ANSWER = GenerateOptions(max_new=64)
 
 
@@ -165,10 +167,24 @@ def explain_pair(bundle: Bundle, texts: Text, *, top: int) -> Explanation:
 
 
 def explain_question(reader: TextEncoder, question: str, passage: str = "", *, top: int) -> Explanation:
-    """A model that answers questions: the window of the passage with the best answer."""
+    """A model that answers questions: the window of the passage with the best answer, and where it can begin and end.
+
+    These are the tokens of the passage and, if the model may find no answer, the first token, which says so.
+    """
     window = best_window(reader, question, passage)
+    may_lack = options_of(reader).no_answer
+    places = [*([NOT_HERE] if may_lack else []), *range(window.first, window.first + window.size)]
     name = names_of(reader.tokenizer)
-    predicted, predict = head_predictions(reader.bundle, "span", window.ids, [], name, top)
+
+    def label(place: int) -> str:
+        return NONE if place == NOT_HERE else name(window.ids[place])
+
+    def predict(logits: Tensor) -> Sequence[Prediction]:
+        of_both = logits[0].mT  # (2, T): beginning and end
+        chosen = torch.full_like(of_both, -torch.inf)
+        chosen[:, places] = of_both[:, places]
+        return predictions(chosen, label, at=["begin", "end"], known=[None, None], top=min(top, len(places)))
+
     return record(
         reader.model,
         with_segments(reader.batch([window.ids]), [window.first]),
@@ -176,7 +192,7 @@ def explain_question(reader: TextEncoder, question: str, passage: str = "", *, t
         text=f"{question} / {passage}",
         tokens={"": tokens_of("text", window.ids, name)},
         predict=predict,
-        predicted=predicted,
+        predicted="Where in the passage the answer begins and ends" + (f"; {NONE}: it has none" if may_lack else ""),
     )
 
 

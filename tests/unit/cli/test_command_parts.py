@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from glassformer.cli.evaluating import evaluation_set
 from glassformer.cli.outputs import check_new_file
-from glassformer.cli.recipes import recipe_named, shipped_recipes
+from glassformer.cli.recipes import recipe_named, shipped_recipes, which_recipe
 from glassformer.cli.translating import sentence_chunks, stdin_blocks, translation_line
 from glassformer.config import validate
 from glassformer.data.settings import DataSettings
@@ -92,3 +95,22 @@ def test_a_file_of_the_same_name_comes_first(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     Path("demo").write_text("[train]\nlr = 0.5\n")
     assert recipe_named(Path("demo")) == {"train": {"lr": 0.5}}
+    assert which_recipe(Path("demo")).startswith("using the file demo, not the included recipe")
+    assert which_recipe(Path("code")) == ""
+
+
+def test_a_folder_with_the_name_of_an_included_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("code").mkdir()
+    Path("code/a.py").write_text("x = 1\n")
+    assert recipe_named(Path("code")) == tomllib.loads(shipped_recipes()["code"])
+    refused = command("train", "code", "--data", "nothing.py", "--out", "run")
+    assert refused.err.splitlines() == [
+        "Note: using the included recipe code, not the folder code/ (to train on its files: --data code).",
+        "· Reading the data",
+        "glassformer: nothing.py: no such file. Check the name and the folder you are in.",
+    ]
+    Path("mine").mkdir()
+    assert "mine is a folder; a recipe is a TOML file." in command("train", "mine", "--out", "run").err

@@ -341,6 +341,6 @@ def test_overlap_compares_with_the_held_out_sentences() -> None:
     rows = [("The dog.", "Der Hund."), ("the DOG", "Ein Hund"), ("A cat.", "Eine Katze.")]
     part = held.add("valid", [Record(source, target, place) for source, target in rows])
     pairs = [("the dog!", "der Hund"), ("A cow.", "Eine Kuh."), ("Der Hund.", "The dog.")]
-    assert hits("overlap", pairs, held=held) == {0: "its source is also in valid"}
+    assert hits("overlap", pairs, held=held) == {0: "its source is also in the validation data"}
     assert (part.pairs, part.sources_in_train, part.pairs_in_train) == (3, 2, 1)
     assert hits("overlap", pairs) == {}

@@ -123,6 +123,12 @@ def test_at_most_a_few_examples_are_kept_and_they_are_short() -> None:
         ("no partner", 1, 999, STOP),
         ("encoding", 11, 989, STOP),
         ("encoding", 10, 990, DROP),
+        ("columns", 1, 59, DROP),  # mistakes in a small file
+        ("columns", 5, 20, DROP),
+        ("columns", 5, 19, STOP),
+        ("columns", 6, 594, DROP),
+        ("columns", 6, 54, STOP),
+        ("encoding", 1, 1, STOP),
         ("blank", 500, 500, DROP),
         ("header", 1, 999, NOTE),
         ("obsolete", 100, 100, NOTE),

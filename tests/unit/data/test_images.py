@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import io
 import sys
 from pathlib import Path
 
@@ -43,6 +44,14 @@ def idx(array: np.ndarray) -> bytes:
 def test_numpy_arrays(array: np.ndarray, expected: np.ndarray, tmp_path: Path) -> None:
     np.save(tmp_path / "image.npy", array)
     assert np.array_equal(only(tmp_path / "image.npy"), expected)
+
+
+@pytest.mark.parametrize("array", [GREY[:, :, 0], GREY[None, :, :, 0], GREY])
+def test_one_image_in_an_archive_has_the_name_of_the_file(array: np.ndarray, tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", array)
+    (found,) = read_pictures(str(tmp_path / "one.npz"))
+    assert found.name == str(tmp_path / "one.npz")
+    assert np.array_equal(found.pixels, GREY)
 
 
 def pnm(kind: int, array: np.ndarray, *, largest: int = 255) -> bytes:
@@ -89,7 +98,13 @@ def test_files_of_many_images_packed_or_not(tmp_path: Path) -> None:
     plain.write_bytes(idx(many))
     packed.write_bytes(gzip.compress(idx(many)))
     np.save(stack, many[..., None])
-    for file in (plain, packed, stack):
+    np.save(tmp_path / "grey.npy", many)
+    np.savez(tmp_path / "named.npz", labels=np.arange(7), images=many)
+    np.savez_compressed(tmp_path / "unnamed.npz", arr_0=many / 255)
+    np.savez(tmp_path / "own.NPZ", own=many, numbers=np.arange(7))  # only one of them can hold images
+    (tmp_path / "own.NPZ.npz").rename(tmp_path / "own.NPZ")
+    arrays = [tmp_path / name for name in ("grey.npy", "named.npz", "unnamed.npz", "own.NPZ")]
+    for file in (plain, packed, stack, *arrays):
         found = list(read_pictures(str(file)))
         assert [one.name for one in found] == [f"{file}:{i}" for i in range(7)]
         assert all(np.array_equal(one.pixels[:, :, 0], image) for one, image in zip(found, many, strict=True))
@@ -103,15 +118,34 @@ def test_a_file_whose_name_looks_like_a_choice(tmp_path: Path) -> None:
     assert np.array_equal(only(tmp_path / "a:1"), GREY)
 
 
+def npz(**arrays: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def with_bad_data(archive: bytes) -> bytes:
+    """The directory of the archive is right; the compressed array is not."""
+    start = archive.index(b".npy") + 24
+    return archive[:start] + bytes(8) + archive[start + 8 :]
+
+
 NPY = b"\x93NUMPY\x01\x00"
 BROKEN = {
     "shape.npy": (np.zeros((2, 3, 4, 5, 6)), "shape \\(2, 3, 4, 5, 6\\)"),
     "channels.npy": (np.zeros((3, 5, 2)), "with 1, 3 or 4 channels"),
+    "none.npy": (np.zeros((0, 3, 5)), "shape \\(0, 3, 5\\)"),
     "large.npy": (np.full((3, 5), 256), "from 0 to 255"),
-    "float.npy": (np.full((3, 5), 1.5), "from 0.0 to 1.0"),
+    "float.npy": (np.full((3, 5), 1.5), "values from 1.5 to 1.5. .* from 0.0 to 1.0"),
     "nan.npy": (np.full((3, 5), np.nan), "from 0.0 to 1.0"),
     "words.npy": (np.array([["a", "b"]]), "an array of <U1"),
     "cut.npy": (NPY + b"v\x00{'descr'", "not a readable array"),
+    "labels.npy": (np.arange(5), "shape \\(5,\\)"),
+    "two.npz": (npz(left=GREY, right=GREY), "arrays are left .*, right .* Save the images as the array `images`"),
+    "labels.npz": (npz(labels=np.arange(5)), "its arrays are labels \\(5,\\)"),
+    "shape.npz": (npz(images=np.zeros((3, 5, 7, 2))), "shape \\(3, 5, 7, 2\\)"),
+    "cut.npz": (npz(images=GREY)[:50], "not a readable .npz file"),
+    "bad.npz": (with_bad_data(npz(images=GREY)), "not a readable .npz file"),
     "labels.idx": (idx(np.zeros(4, np.uint8)), "labels, not images"),
     "short.idx": (idx(np.zeros((4, 3, 5), np.uint8))[:-1], "59 pixels, but its header says 60"),
     "head.idx": (b"\x00\x00\x08\x03\x00", "IDX file"),

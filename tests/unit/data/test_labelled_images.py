@@ -114,6 +114,11 @@ def test_what_the_doctor_finds(tmp_path: Path) -> None:
     found = examine_images([str(folder)], columns=None, held={"test": [str(test)]}, listener=Silent())
     assert found.counts == {"constant": 3, "duplicate": 1, "conflict": 1, "unreadable": 1}
     assert found.held[0].met == found.held[0].images == 20
+    said, first, *_ = found.held[0].lines()
+    assert said.startswith("test: 20 of 20 images are also in the training data (the same pixels after resizing). ")
+    assert said.endswith("remove them from the training data")
+    name = Path(found.held[0].examples[0]).relative_to(test)
+    assert first == f"  {test / name} is {folder / name}"
     assert found.to_dict()["dropped"] == {"unreadable": 1}
     assert sum(found.balance().values()) == 23
 

@@ -187,9 +187,10 @@ def test_doctor_finds_duplicates_conflicts_leaks_and_missing_answers(tmp_path: P
     (tmp_path / "a.json").write_text(json.dumps(content))
     (tmp_path / "test.json").write_text(json.dumps(squad(asked("t", ("oslo", 0)), passage="oslo is COLD.")))
     found = examine_answers([str(tmp_path / "a.json")], held={"test": [str(tmp_path / "test.json")]}, listener=Silent())
-    assert (found.units, found.used, found.passages) == (5, 3, 1)
-    assert dict(found.dropped) == {"answer": 1, "overlap": 1}
-    assert {kind: one.count for kind, one in found.notes.items()} == {"duplicate": 1, "conflict": 1}
+    assert (found.units, found.used, found.passages) == (5, 4, 2)
+    assert dict(found.dropped) == {"answer": 1}
+    assert {kind: one.count for kind, one in found.notes.items()} == {"duplicate": 1, "conflict": 1, "in test": 1}
+    assert str(found.held[0]).startswith("test: 1 of 1 questions has a passage that is also in the training data")
     written = found.to_dict()
     gone = next(one for one in written["findings"] if one["kind"] == "answer")
     assert (gone["examples"][0]["id"], gone["examples"][0]["file"]) == ("gone", str(tmp_path / "a.json"))

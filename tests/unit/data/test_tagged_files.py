@@ -13,7 +13,7 @@ from glassformer.config import validate
 from glassformer.data.readers.tagged import TaggedSentence, read_tagged_columns
 from glassformer.data.readers.tagged_json import labelled_text, read_tagged_json
 from glassformer.data.settings import TagDataSettings
-from glassformer.data.sources.tagged import Tagged, examine_tagged, read_held_tagged, read_tagged_examples
+from glassformer.data.sources.tagged import Tagged, checked, examine_tagged, read_held_tagged, read_tagged_examples
 from glassformer.errors import DataError
 from toy_texts import write_tagged
 
@@ -43,6 +43,31 @@ def pairs(sentence: TaggedSentence) -> list[tuple[str, str]]:
 
 def settings(**given: Any) -> TagDataSettings:
     return validate(TagDataSettings, given)
+
+
+def test_a_no_break_space_is_part_of_its_word(tmp_path: Path) -> None:
+    (found,) = columns(tmp_path, "10\u00a0000 NUM O\n\u3000Tōkyō\u3000to PROPN B-LOC\n12\u202f%\tNUM\tO\n")
+    assert pairs(checked(found)) == [("10\u00a0000", "O"), ("Tōkyō\u3000to", "B-LOC"), ("12\u202f%", "O")]
+    good, bad = columns(tmp_path, "a O\n\nin O\nRome\u00a0B-LOC\n")
+    assert (good.problem, bad.problem.kind, bad.problem.place.number) == (None, "columns", 4)
+    assert bad.problem.detail == (
+        "got 1 column, need 2; a no-break space (U+00A0) does not separate columns: 'Rome\\xa0B-LOC'"
+    )
+
+
+@pytest.mark.parametrize("chosen", [None, ("1", "2")])
+def test_a_file_with_only_no_break_spaces_between_columns_is_refused(
+    tmp_path: Path, chosen: tuple[str, ...] | None
+) -> None:
+    with pytest.raises(DataError) as error:
+        columns(tmp_path, "\nEU\u00a0B-ORG\nrejects\u00a0O\n", chosen)
+    assert str(error.value) == (
+        f"{tmp_path / 'a.conll'}, line 2: 'EU\\xa0B-ORG' has one column, because a no-break space (U+00A0) does not "
+        "separate columns: it is part of the word. Replace these with tabs: perl -CSD -pe 's/\\x{00A0}/\\t/g' "
+        f"{tmp_path / 'a.conll'} > NEW_FILE"
+    )
+    fixed = "\nEU\u00a0B-ORG\nrejects\u00a0O\n".replace("\u00a0", "\t")
+    assert pairs(columns(tmp_path, fixed)[0]) == [("EU", "B-ORG"), ("rejects", "O")]
 
 
 def test_columns_by_spaces_or_tabs_with_documents(tmp_path: Path) -> None:
@@ -230,11 +255,13 @@ def test_invalid_sequences_and_leaks_are_found_with_their_lines(tmp_path: Path) 
     found = examine_tagged([str(train)], held={"test": [str(test)]}, listener=Listening())
     kinds = {one.kind: one for one in found.ordered()}
     assert kinds["invalid"].examples[0].problem.place.number == 4
-    assert kinds["overlap"].examples[0].problem.place.number == 6
+    assert kinds["in test"].severity == "stop"
+    assert kinds["in test"].examples[0].problem.place.number == 6
+    assert str(found.held[0]).startswith("test: 1 of 1 sentences of 5 or more words is also in the training data")
     assert kinds["columns"].examples[0].problem.place.number == 13
-    assert found.to_dict()["entities"] == {"LOC": 1, "PER": 1}
+    assert found.to_dict()["entities"] == {"LOC": 2, "PER": 1}
     assert found.to_dict()["held"] == [{"name": "test", "examples": 1, "texts_in_train": 1}]
-    assert (found.units, found.used) == (4, 2)
+    assert (found.units, found.used) == (4, 3)  # training does not know the test data
 
 
 @pytest.mark.parametrize(

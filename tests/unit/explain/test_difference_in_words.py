@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from glassformer.evaluate.significance import Difference
@@ -36,9 +38,17 @@ def test_the_p_of_several_comparisons_decides() -> None:
 
 
 def test_no_difference_at_all_is_never_better() -> None:
-    same = difference_sentence(Difference("BLEU", 3.0, 3.0, 0.01, 0.0, 0.0, 5), "a", "b")
+    same = difference_sentence(Difference("BLEU", 3.0, 3.0, 0.01, 0.0, 0.0, 50), "a", "b")
     assert "No difference" in same
     assert "could be shown here" not in same  # an interval without width says nothing about that
+
+
+def test_too_few_examples_decide_nothing() -> None:
+    found = Difference("accuracy", 60.0, 90.0, 0.002, 10.0, 50.0, 9, unit="texts")
+    assert difference_sentence(found, "a", "b", sign="%") == (
+        "Too few texts (9) to say whether a or b is better in accuracy: 60.0% and 90.0%."
+    )
+    assert "b is better than a" in difference_sentence(replace(found, sentences=10), "a", "b", sign="%")
 
 
 @pytest.mark.parametrize(

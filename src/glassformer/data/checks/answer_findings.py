@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from glassformer.data.checks.held_texts import HeldTexts
-from glassformer.data.checks.tally import Example, Finding, Tally, place_dict
+from glassformer.data.checks.held_texts import HeldTexts, overlap_helps
+from glassformer.data.checks.tally import IN_TEST, Example, Finding, Tally, place_dict
 
 ANSWER_PROBLEMS = {
     "encoding": "not UTF-8",
@@ -17,7 +17,7 @@ ANSWER_PROBLEMS = {
     "header": "the header of a table",
     "syntax": "a row that is not CSV",
     "answer": "none of its answers is in the passage",
-    "overlap": "the passage is also among the held-out ones",
+    "overlap": overlap_helps("passage")[0],
 }
 ANSWER_NOTES = {
     "bom": "a byte order mark, dropped",
@@ -29,6 +29,7 @@ ANSWER_NOTES = {
     "duplicate": "the same question on the same passage was seen before",
     "conflict": "the same question on the same passage was seen before with another answer",
     "inside a token": "an answer that begins or ends inside a token, so it can never be predicted exactly",
+    IN_TEST: overlap_helps("passage")[1],
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from glassformer.data.checks.blocks import SIDES, Block
 from glassformer.data.checks.copies import is_copy
 from glassformer.data.checks.held import Held
+from glassformer.data.checks.held_texts import data_of
 from glassformer.data.checks.mojibake import LEADS, mojibake_in
 from glassformer.data.checks.oddities import named
 from glassformer.data.checks.placeholders import SIGNS, difference
@@ -164,7 +165,7 @@ def overlap(_: Profile, held: Held) -> Check:
         hits: Hits = {}
         for part in held.parts:
             for row in np.flatnonzero(part.match(block)).tolist():
-                hits.setdefault(row, f"its source is also in {part.name}")
+                hits.setdefault(row, f"its source is also in the {data_of(part.name)}")
         return hits
 
     return check
@@ -218,7 +219,11 @@ _ALL = [
     Filter("copied", "the target is a copy of the source", copied),
     Filter("ratio", "one side is far too long for the other", ratio),
     Filter("placeholders", "placeholders or tags differ: {name}, %s, <b>", always(placeholders)),
-    Filter("overlap", "the source is also in the held-out sentences", overlap),
+    Filter(
+        "overlap",
+        "the source is also in the validation or test data: scores would be too high",
+        overlap,
+    ),
     Filter("duplicate", "the same pair was seen before", duplicate),
     Filter("near-duplicate", "the same except for case, punctuation and spaces", near_duplicate, recommended=False),
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from glassformer.data.checks.held_texts import LEARNED, LEFT_OUT, TEST, held_sentence
 from glassformer.data.checks.label_findings import label_order
 
 SHOWN = 5  # names that are kept for each kind of finding
@@ -31,6 +33,28 @@ class HeldImages:
     images: int
     met: int = 0
     examples: list[str] = field(default_factory=list)
+    twins: list[str] = field(default_factory=list)  # the names of the same images in the training data
+
+    @classmethod
+    def of(cls, name: str, images: Iterable[tuple[str, bytes]], learned: Mapping[bytes, str]) -> HeldImages:
+        """`images` are the names and hashes of the part, `learned` the names in the training data by their hashes."""
+        found = cls(name, 0)
+        for own, mark in images:
+            found.images += 1
+            if mark in learned:
+                found.met += 1
+                if found.met <= SHOWN:
+                    found.examples.append(own)
+                    found.twins.append(learned[mark])
+        return found
+
+    def lines(self) -> list[str]:
+        """How many of how many are in the training data, what it means and what to do, and some examples."""
+        first = held_sentence(self.name, self.met, self.images, "images", compared="the same pixels after resizing")
+        if not self.met:
+            return [first]
+        names = (f"  {own} is {twin}" for own, twin in zip(self.examples, self.twins, strict=True))
+        return [f"{first}. {LEARNED if self.name == TEST else LEFT_OUT}", *names]
 
 
 class ImageFindings:

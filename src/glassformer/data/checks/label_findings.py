@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from glassformer.data.checks.held_texts import HeldTexts
-from glassformer.data.checks.tally import Tally, finding_dict
+from glassformer.data.checks.held_texts import HeldTexts, overlap_helps
+from glassformer.data.checks.tally import IN_TEST, Tally, finding_dict
 
 MOST_LABELS = 1000
 LABEL_PROBLEMS = {
@@ -22,7 +22,7 @@ LABEL_PROBLEMS = {
     "json": "not a JSON object with the text and the label",
     "header": "the header of a table",
     "syntax": "a row that is not CSV",
-    "overlap": "the text is also among the held-out ones",
+    "overlap": overlap_helps("text")[0],
     "new label": "a held-out example with a label that training does not have",
 }
 LABEL_NOTES = {
@@ -30,6 +30,7 @@ LABEL_NOTES = {
     "separator": "a character inside a text that other programs take for the end of a line; kept",
     "duplicate": "the same text with the same label was seen before",
     "conflict": "the same text was seen before with another label",
+    IN_TEST: overlap_helps("text")[1],
 }
 
 

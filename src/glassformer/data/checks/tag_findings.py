@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from glassformer.data.checks.held_texts import HeldTexts
+from glassformer.data.checks.held_texts import HeldTexts, overlap_helps
 from glassformer.data.checks.label_findings import label_order
-from glassformer.data.checks.tally import Tally, finding_dict
+from glassformer.data.checks.tally import IN_TEST, Tally, finding_dict
 
 TAG_PROBLEMS = {
     "encoding": "not UTF-8",
@@ -17,7 +17,7 @@ TAG_PROBLEMS = {
     "columns": "a line with a different number of columns from the others",
     "json": "not a JSON object with words and labels, or with a text and spans",
     "empty": "no words",
-    "overlap": "the sentence is also among the held-out ones",
+    "overlap": overlap_helps("sentence")[0],
 }
 TAG_NOTES = {
     "bom": "a byte order mark, dropped",
@@ -26,6 +26,7 @@ TAG_NOTES = {
     "conflict": "the same sentence was seen before with other labels",
     "invalid": "labels that break the rules of their scheme; read as the CoNLL evaluation does",
     "widened": "an entity that begins or ends inside a word; the whole word is labelled",
+    IN_TEST: overlap_helps("sentence")[1],
 }
 
 

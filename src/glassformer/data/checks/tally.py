@@ -15,8 +15,10 @@ from glassformer.printable import shortened
 EXAMPLES = 5  # of each kind
 STOP, DROP, NOTE = "stop", "drop", "note"  # to correct before training; the unit is not used; for information
 UNREADABLE = {"encoding", "nul", "too big", "columns", "json", "syntax", "score"}
-UNREADABLE_SHARE = 0.01  # above this, the file probably has another format
+UNREADABLE_SHARE = 0.01  # above this, the file probably has another format,
+FEW, FEW_SHARE = 5, 0.2  # unless only this many units are unreadable, and at most this share: mistakes in a small file
 HARMLESS = {"header", "obsolete", "plural"}  # not examples: nothing is lost by dropping them
+IN_TEST = "in test"  # the kind of a note: training would use it, and the score on the test data would be too high
 ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
 
 
@@ -120,24 +122,34 @@ class Tally:
 
     def severity(self, finding: Finding) -> str:
         if finding is not self.problems.get(finding.kind):
-            return NOTE
+            return STOP if finding.kind == IN_TEST else NOTE
         if finding.kind in UNREADABLE:
             unreadable = sum(self.dropped[kind] for kind in UNREADABLE)
-            return STOP if unreadable > UNREADABLE_SHARE * self.units else DROP
+            share = UNREADABLE_SHARE if unreadable > FEW else FEW_SHARE
+            return STOP if unreadable > share * self.units else DROP
         return NOTE if finding.kind in HARMLESS else DROP
 
     @property
     def stops(self) -> list[Finding]:
-        """Findings with which training does not start."""
-        return [finding for finding in self.ordered() if finding.severity == STOP]
+        """Findings with which training does not start. It does not know the test data."""
+        return [finding for finding in self.ordered() if finding.severity == STOP and finding.kind != IN_TEST]
 
     def left_out(self) -> str:
-        """How many units were not used and why, with the first place of each reason."""
+        """How many units were not used and why, with the first place of each reason, or all if few are unreadable."""
         if not self.units:
             return "the input is empty"
-        first = {reason: f" (first: {problem.place})" for reason, problem in self.first_dropped.items()}
+        first = {
+            reason: f" (first: {problem.place}{self._others(reason)})" for reason, problem in self.first_dropped.items()
+        }
         reasons = [f"{count:,} {reason}{first.get(reason, '')}" for reason, count in self.dropped.items()]
         return f"{self.units - self.used:,} of {self.units:,} left out: {'; '.join(reasons)}"
+
+    def _others(self, reason: str) -> str:
+        """The places after the first of a few unreadable units: `; a.tsv, line 7`."""
+        if reason not in UNREADABLE or self.dropped[reason] > EXAMPLES or reason not in self.problems:
+            return ""
+        places = [one.problem.place for one in self.problems[reason].examples[1:]]
+        return "".join(f"; {place.file}, {place.unit} {place.number:,}" for place in places)
 
 
 def finding_dict(finding: Finding, names: tuple[str, ...] | None = None) -> dict[str, Any]:

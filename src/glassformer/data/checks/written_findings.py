@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from glassformer.data.checks.held_texts import HeldTexts
-from glassformer.data.checks.tally import Tally, finding_dict
+from glassformer.data.checks.held_texts import HeldTexts, overlap_helps
+from glassformer.data.checks.tally import IN_TEST, Tally, finding_dict
 
 WRITTEN_PROBLEMS = {
     "encoding": "not UTF-8",
@@ -18,7 +18,7 @@ WRITTEN_PROBLEMS = {
     "json": "not a JSON object with texts, or lists of texts, as input and output",
     "header": "the header of a table",
     "syntax": "a row that is not CSV",
-    "overlap": "the input is also among the held-out ones",
+    "overlap": overlap_helps("input")[0],
 }
 WRITTEN_NOTES = {
     "bom": "a byte order mark, dropped",
@@ -27,6 +27,7 @@ WRITTEN_NOTES = {
     "another output": "the same input was seen before with another output",
     "copy": "the output is the same as the input",
     "longer": "the output is longer than the input",
+    IN_TEST: overlap_helps("input")[1],
 }
 
 

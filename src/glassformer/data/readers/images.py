@@ -1,12 +1,12 @@
 """Images from files, as arrays of bytes (height, width, channels).
 
-NumPy's .npy, the PNM family (.pbm, .pgm, .ppm) and IDX (MNIST) are read here, also compressed. Pillow reads all others,
-if it is installed. Some files contain many images: `digits.idx:7` is one of them, `digits.idx:0-99` the first hundred.
+NumPy's .npy and .npz (`arrays.py`), the PNM family (.pbm, .pgm, .ppm) and IDX (MNIST) are read without other libraries,
+also compressed. Pillow reads all others, if it is installed. Some files contain many images: `digits.idx:7` is one of
+them, `digits.idx:0-99` the first hundred.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections.abc import Iterator
@@ -16,19 +16,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from glassformer.data.readers.arrays import MOST_BYTES, Picture, images_of, load_npy, npz_images
 from glassformer.data.readers.opening import blocks_of, check_file, shown
 from glassformer.errors import DataError
-
-Picture = NDArray[np.uint8]  # (height, width, channels)
 
 NPY, IDX = b"\x93NUMPY", b"\x00\x00\x08"
 PNM = re.compile(rb"P[1-6]\s")
 PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after any comments
 CHOICE = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 SCENE = re.compile(r"scenes:(?P<first>\d{1,4})(?:-(?P<last>\d{1,4}))?")  # drawn ones, of the test part
-CHANNELS = (1, 3, 4)
 MOST_PIXELS = 100_000_000  # of one image
-MOST_BYTES = 4 << 30  # of a file, unpacked: a small compressed file can hold far more
 
 
 @dataclass(frozen=True)
@@ -76,9 +73,11 @@ def pictures_of(path: Path) -> list[Picture]:
         head = file.read(16)
     if foreign(head):
         return [by_pillow(path)]
+    if path.suffix.lower() == ".npz":  # an archive, which other files are not read from
+        return npz_images(path)
     content = unpacked(path)
     if content.startswith(NPY):
-        return from_npy(content, path)
+        return images_of(load_npy(content, path), path)
     if content.startswith(IDX):
         return from_idx(content, path)
     if PNM.match(content):
@@ -115,37 +114,6 @@ def is_text(content: bytes) -> bool:
 def foreign(head: bytes) -> bool:
     """Whether only Pillow can read the file: JPEG, PNG, GIF, WebP, BMP, TIFF."""
     return head.startswith((b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\x00", b"MM\x00*"))
-
-
-# NumPy
-
-
-def from_npy(content: bytes, path: Path) -> list[Picture]:
-    """One image (height, width) or (height, width, channels), or many (n, height, width, channels)."""
-    try:
-        array = np.load(io.BytesIO(content), allow_pickle=False)
-    except ValueError as error:
-        raise DataError(f"{shown(path)}: not a readable array ({error}).") from None
-    if array.ndim == 2:
-        array = array[:, :, None]
-    if array.ndim not in (3, 4) or array.shape[-1] not in CHANNELS or 0 in array.shape:
-        raise DataError(
-            f"{shown(path)}: an array of shape {array.shape}. Images are (height, width), (height, width, channels) or "
-            "many of them (n, height, width, channels), with 1, 3 or 4 channels."
-        )
-    pixels = as_bytes(array, path)
-    return list(pixels) if pixels.ndim == 4 else [pixels]
-
-
-def as_bytes(array: NDArray[np.generic], path: Path) -> Picture:
-    """Integers from 0 to 255 unchanged; floats from 0 to 1, where 1 is white, scaled to 0 to 255."""
-    values = array.astype(np.float64) if array.dtype.kind in "uif" else np.full(1, np.nan)
-    most = 1.0 if array.dtype.kind == "f" else 255.0
-    if not np.isfinite(values).all() or values.min() < 0 or values.max() > most:
-        raise DataError(
-            f"{shown(path)}: an array of {array.dtype}. Pixels are whole numbers from 0 to 255, or from 0.0 to 1.0."
-        )
-    return np.rint(values * (255.0 / most)).astype(np.uint8)
 
 
 # IDX: two zeros, the type (8: bytes), the number of axes; the size of each axis in four bytes, big-endian; the data.
@@ -210,7 +178,7 @@ def by_pillow(path: Path) -> Picture:
     except ImportError:
         raise DataError(
             f"{shown(path)}: reading this kind of file needs Pillow: pip install 'glassformer[images]'. Without it, "
-            ".npy, .pgm, .ppm and IDX files can be read."
+            ".npy, .npz, .pgm, .ppm and IDX files can be read."
         ) from None
     try:
         with Image.open(path) as image:

@@ -1,11 +1,13 @@
 """Sentences with a label for each word: CoNLL columns (one word per line), or JSON lines (tagged_json.py).
 
 A blank line ends a sentence, a line with the word -DOCSTART- (or `# newdoc` in CoNLL-U) begins a document. Columns are
-separated by tabs or, in lines without a tab, by spaces.
+separated by tabs or, in lines without a tab, by plain spaces: a no-break space belongs to its word.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ MOST_WORDS = 20_000  # of a sentence: a file without blank lines is a mistake
 DOCUMENT = "-DOCSTART-"
 UNIVERSAL = ".conllu"
 FORM, UPOS = 1, 3  # columns of CoNLL-U
+PLAIN = re.compile(r"[^ \t-\r\x1c-\x1f]+")  # between white space of ASCII
+OTHER_SPACES = re.compile(r"[^\S\x00-\x7f]")  # no-break spaces, ideographic spaces, ...
 TOO_FEW = "this file has one column. Each line needs a word and a label: Paris<TAB>B-LOC"
 
 
@@ -105,7 +109,8 @@ class _Columns:
             return self.new_document()
         if problem is None and len(cells) != self.layout.width:
             got = f"{len(cells)} column{'s' * (len(cells) != 1)}"
-            problem = Problem("columns", f"got {got}, need {self.layout.width}: {text.strip()[:40]!r}", place)
+            need = f"need {self.layout.width}{not_separators(text)}: {text.strip()[:40]!r}"
+            problem = Problem("columns", f"got {got}, {need}", place)
         if problem is None and self.layout.is_part(cells):
             return None
         self.take(cells, place, problem, tuple(one for one in odd if one.kind not in UNUSABLE))
@@ -136,7 +141,23 @@ class _Columns:
 
 def cells_of(text: str) -> list[str]:
     """A line's columns, each stripped."""
-    return [cell.strip() for cell in text.split("\t")] if "\t" in text else text.split()
+    return [cell.strip() for cell in text.split("\t")] if "\t" in text else split_at_spaces(text)
+
+
+def split_at_spaces(text: str) -> list[str]:
+    """The parts of a text between plain spaces. `str.split` would also split at no-break spaces."""
+    return text.split() if text.isascii() else PLAIN.findall(text)
+
+
+def not_separators(text: str) -> str:
+    """`; a no-break space (U+00A0) does not separate columns` if the text has such a space."""
+    found = OTHER_SPACES.search(text.strip())
+    return f"; {space_name(found[0])} does not separate columns" if found else ""
+
+
+def space_name(space: str) -> str:
+    name = unicodedata.name(space, "special space").lower()
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} (U+{ord(space):04X})"
 
 
 def choose_layout(texts: Sequence[str], path: Path, columns: tuple[str, ...] | None) -> Layout | None:
@@ -148,12 +169,25 @@ def choose_layout(texts: Sequence[str], path: Path, columns: tuple[str, ...] | N
         return None
     width = widths.most_common(1)[0][0]
     name = shown(path)
+    if width == 1:
+        refuse_other_spaces(texts, name)
     if columns is None:
         if width == 1:
             raise DataError(f"{name}: {TOO_FEW}. For JSON lines, name the file .jsonl.")
         return Layout(width, FORM, UPOS, True) if universal and width > UPOS else Layout(width, 0, width - 1)
     places = [column_number(column, width, name) for column in columns]
     return Layout(width, places[0], places[1], universal)
+
+
+def refuse_other_spaces(texts: Sequence[str], name: str) -> None:
+    """Raises an error if a file of one column seems to have more, with a space between them that does not count."""
+    for number, text in enumerate(texts, 1):
+        if found := OTHER_SPACES.search(text.strip()):
+            raise DataError(
+                f"{name}, line {number:,}: {text.strip()[:40]!r} has one column, because {space_name(found[0])} does "
+                "not separate columns: it is part of the word. Replace these with tabs: perl -CSD -pe "
+                f"'s/\\x{{{ord(found[0]):04X}}}/\\t/g' {name} > NEW_FILE"
+            )
 
 
 def column_number(column: str, width: int, name: str) -> int:

@@ -198,8 +198,7 @@ def _checked(
             kind, detail = ("duplicate", "seen before") if is_same else ("conflict", "seen before with another answer")
             row.notes += (Problem(kind, detail, row.place),)
     for part in held:
-        for at in part.match([row.passage for row in rows]) if rows else ():
-            rows[at].problem = Problem("overlap", f"the passage is also in {part.name}", rows[at].place)
+        part.mark(rows, [row.passage for row in rows])
     for row in block:
         findings.count(row, row.problem.kind if row.problem else None)
         if row.problem is None:
@@ -227,7 +226,7 @@ def noted(rows: Iterable[QuestionRow], check: Callable[[QuestionRow], None]) -> 
 
 
 def held_passages(name: str, questions: Sequence[Question]) -> HeldTexts:
-    return HeldTexts(name, (one.passage for one in questions))
+    return HeldTexts(name, (one.passage for one in questions), unit="question", units="questions", part="passage")
 
 
 def usable(rows: Iterable[QuestionRow]) -> list[Question]:

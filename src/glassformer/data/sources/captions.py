@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glassformer.data.checks.image_findings import HeldImages, ImageFindings
+from glassformer.data.checks.image_findings import ImageFindings
+from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.fields import read_fields
-from glassformer.data.readers.images import Picture
 from glassformer.data.readers.lines import lines_of
 from glassformer.data.readers.naming import expand, kind_of
 from glassformer.data.readers.opening import blocks_of, check_file, shown
@@ -27,7 +27,9 @@ from glassformer.data.sources.images import (
     LabelledImage,
     Shape,
     files_digest,
+    held_images,
     images_digest,
+    names_by_hash,
     pixel_facts,
     read_images,
     refuse_unusable,
@@ -215,13 +217,11 @@ def examine_captions(
     read, findings = caption_files(files, columns), ImageFindings()
     shape = shape_of(CaptionDataSettings(), read.units, None)
     found = read_images(read, shape, findings, listener)
-    learned = set(found.hashes)
+    learned = names_by_hash(found)
     for name, names in held.items():
         if names:
             other = read_images(caption_files(names, columns), shape, ImageFindings(), listener)
-            pairs = zip(other.examples, other.hashes, strict=True)
-            met = [one.name for one, mark in pairs if mark in learned]
-            findings.held.append(HeldImages(name, len(other.examples), len(met), met[:5]))
+            findings.held.append(held_images(name, other, learned))
     lengths = [len(caption.split()) for one in found.examples for caption in one.label.split(BETWEEN)]
     findings.captions = {"captions": len(lengths), "words": int(np.sum(lengths)), "longest": max(lengths, default=0)}
     findings.labels.clear()

@@ -83,7 +83,7 @@ def refuse_unreadable(tally: Tally, *, unit: str) -> None:
     for finding in tally.stops:
         raise DataError(
             f"{finding.count:,} of {tally.units:,} {unit} are unusable ({finding.help}), the first: "
-            f"{finding.examples[0].problem}. That is more than 1%, so the file probably has another format. "
+            f"{finding.examples[0].problem}. With this many, the file probably has another format. "
             + (f"{ICONV}. " if finding.kind == "encoding" else "")
             + "`glassformer doctor` shows more."
         )

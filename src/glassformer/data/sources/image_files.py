@@ -5,29 +5,26 @@ An image file is opened only when its turn comes. Files that cannot be read are 
 
 from __future__ import annotations
 
-import io
 import os
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.data.readers.fields import read_fields
-from glassformer.data.readers.images import (
-    IDX,
-    MOST_BYTES,
-    NPY,
+from glassformer.data.readers.arrays import (
+    IMAGE_NAMES,
+    LABEL_NAMES,
     Picture,
     as_bytes,
-    from_idx,
-    from_npy,
-    pictures_of,
-    unpacked,
+    images_of,
+    load_npy,
+    load_npz,
+    named_array,
 )
+from glassformer.data.readers.fields import read_fields
+from glassformer.data.readers.images import IDX, NPY, from_idx, pictures_of, unpacked
 from glassformer.data.readers.naming import expand, kind_of, unpacked_name
 from glassformer.data.readers.opening import blocks_of, check_file, shown
 from glassformer.data.readers.roles import Roles
@@ -36,8 +33,6 @@ from glassformer.errors import DataError
 SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm"}
 ARRAYS = {".npy", ".npz"}
 TABLES = ("csv", "tsv", "jsonl")
-IMAGE_NAMES = ("images", "image", "x", "x_train", "data", "arr_0")  # of arrays in .npz
-LABEL_NAMES = ("labels", "label", "y", "y_train", "target", "arr_1")
 
 Load = Callable[[], Picture]
 
@@ -207,12 +202,12 @@ def _paired(parts: dict[str, tuple[Path, Any]]) -> ImageFiles:
 
 def _contents(path: Path) -> dict[str, Any]:
     """What a file holds: "images", "labels", or both."""
-    if path.suffix == ".npz":  # an archive, which texts cannot be read from
+    if path.suffix.lower() == ".npz":  # an archive, which other files are not read from
         return _npz(path)
     content = unpacked(path)
     if content.startswith(NPY):
-        array = _loaded(content, path)
-        return {"labels": _labels(array, path)} if array.ndim == 1 else {"images": _pictures(content, path, array)}
+        array = load_npy(content, path)
+        return {"labels": _labels(array, path)} if array.ndim == 1 else {"images": images_of(array, path)}
     if content.startswith(IDX) and content[3] == 1:
         return {"labels": [str(number) for number in content[8:]]}
     if content.startswith(IDX):
@@ -224,34 +219,12 @@ def _contents(path: Path) -> dict[str, Any]:
 
 
 def _npz(path: Path) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > MOST_BYTES:
-            raise DataError(
-                f"{shown(path)}: more than {MOST_BYTES >> 30} GB when unpacked. Split it into several files."
-            )
-        with np.load(path, allow_pickle=False) as arrays:
-            known = {name.lower(): arrays[name] for name in arrays.files}
-    except (ValueError, OSError, zipfile.BadZipFile, KeyError) as error:
-        raise DataError(f"{shown(path)}: not a readable .npz file ({error}).") from None
-    images, labels = (next((known[n] for n in names if n in known), None) for names in (IMAGE_NAMES, LABEL_NAMES))
+    arrays = load_npz(path)
+    images, labels = named_array(arrays, IMAGE_NAMES), named_array(arrays, LABEL_NAMES)
     if images is None or labels is None:
-        names = ", ".join(known) or "none"
+        names = ", ".join(arrays) or "none"
         raise DataError(f"{shown(path)}: its arrays are {names}; expected `images` and `labels`.")
     return {"images": _stack(images, path), "labels": _labels(labels, path)}
-
-
-def _loaded(content: bytes, path: Path) -> NDArray[Any]:
-    try:
-        found: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    except ValueError as error:
-        raise DataError(f"{shown(path)}: not a readable array ({error}).") from None
-    return found
-
-
-def _pictures(content: bytes, path: Path, array: NDArray[Any]) -> list[Picture]:
-    return _stack(array, path) if array.ndim == 3 and array.shape[-1] not in (1, 3, 4) else from_npy(content, path)
 
 
 def _stack(array: NDArray[Any], path: Path) -> list[Picture]:

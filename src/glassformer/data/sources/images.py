@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from glassformer.data.checks.image_findings import HeldImages, ImageFindings
 from glassformer.data.checks.label_findings import label_order
 from glassformer.data.images import fitted
-from glassformer.data.readers.images import Picture
+from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.inputs import Input, fingerprint
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, divided_by_class
 from glassformer.data.sources.examples import FILES, Examples, Listener, decision_digest
@@ -221,14 +221,22 @@ def examine_images(
     read, findings = image_files(files, columns), ImageFindings()
     shape = shape_of(ImageClassDataSettings(), read.units, None)
     found = read_images(read, shape, findings, listener)
-    learned = set(found.hashes)
+    learned = names_by_hash(found)
     for name, names in held.items():
         if names:
             other = read_images(image_files(names, columns), shape, ImageFindings(), listener)
-            pairs = zip(other.examples, other.hashes, strict=True)
-            met = [one.name for one, mark in pairs if mark in learned]
-            findings.held.append(HeldImages(name, len(other.examples), len(met), met[:5]))
+            findings.held.append(held_images(name, other, learned))
     return findings
+
+
+def names_by_hash(found: ReadImages) -> dict[bytes, str]:
+    """The name of the first image with each hash."""
+    return {mark: one.name for one, mark in reversed(list(zip(found.examples, found.hashes, strict=True)))}
+
+
+def held_images(name: str, found: ReadImages, learned: Mapping[bytes, str]) -> HeldImages:
+    """Which images of a held-out part are also in the training data."""
+    return HeldImages.of(name, zip((one.name for one in found.examples), found.hashes, strict=True), learned)
 
 
 def files_changed(data: ImageClassDataSettings, begun: Mapping[str, str]) -> bool:

@@ -209,8 +209,7 @@ def screened(rows: Iterator[Fields], findings: LabelFindings, held: Sequence[Hel
             kind, detail = ("duplicate", "seen before") if same[at] else ("conflict", "seen before with another label")
             usable[at].notes += (Problem(kind, detail, usable[at].place),)
         for part in held:
-            for at in part.match(texts):
-                usable[at].problem = Problem("overlap", f"the text is also in {part.name}", usable[at].place)
+            part.mark(usable, texts)
         for row in block:
             _count(row, findings)
             yield row

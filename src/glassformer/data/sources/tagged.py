@@ -225,8 +225,7 @@ def screened(
             kind, detail = ("duplicate", "seen before") if same[at] else ("conflict", "seen before with other labels")
             usable[at].notes += (Problem(kind, detail, usable[at].place),)
         for part in held:
-            for at in part.match(texts):
-                usable[at].problem = Problem("overlap", f"the sentence is also in {part.name}", usable[at].place)
+            part.mark(usable, texts)
         for at, row in block:
             count(at, row, findings)
             yield at, row
@@ -267,7 +266,8 @@ def count(at: int, row: TaggedSentence, findings: TagFindings) -> None:
 
 
 def held_texts(name: str, examples: Sequence[Tagged]) -> HeldTexts:
-    return HeldTexts(name, (" ".join(one.words) for one in examples if len(one.words) >= SHORT))
+    texts = (" ".join(one.words) for one in examples if len(one.words) >= SHORT)
+    return HeldTexts(name, texts, unit="sentence", units=f"sentences of {SHORT} or more words")
 
 
 # Errors

@@ -16,7 +16,7 @@ import numpy as np
 
 from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.seen import SeenHashes, hashes_of
-from glassformer.data.checks.text_findings import LINE, ROW, LineCheck, TextFindings, long_line_hashes
+from glassformer.data.checks.text_findings import LINE, ROW, LineCheck, TextFindings, held_lines
 from glassformer.data.readers.fields import Fields, read_fields
 from glassformer.data.readers.inputs import Input
 from glassformer.data.readers.naming import TEXT
@@ -214,8 +214,8 @@ def _documents(
 
 
 def line_check(findings: TextFindings, held: Held) -> LineCheck | None:
-    hashes = {name: long_line_hashes([piece.text for piece in pieces]) for name, pieces in held.items()}
-    return LineCheck(findings, held=hashes) if hashes else None
+    lines = [held_lines(name, (piece.text for piece in pieces)) for name, pieces in held.items()]
+    return LineCheck(findings, held=lines) if lines else None
 
 
 # Rows
@@ -255,8 +255,7 @@ def screened_rows(rows: Iterator[Fields], findings: TextFindings, held: Sequence
         for at in np.flatnonzero(seen.add(hashes_of(texts))).tolist():
             usable[at].notes += (Problem("duplicate", "the same text was seen before", usable[at].place),)
         for part in held:
-            for at in part.match(texts):
-                usable[at].problem = Problem("overlap", f"the text is also in {part.name}", usable[at].place)
+            part.mark(usable, texts)
         for row in block:
             _count_row(row, findings)
             yield row

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
-from glassformer.data.checks.text_findings import LineCheck, TextFindings, long_line_hashes
+from glassformer.data.checks.text_findings import LineCheck, TextFindings, held_lines
 from glassformer.data.readers.inputs import fingerprint
 from glassformer.data.readers.naming import refuse_repeated
 from glassformer.data.selection import HoldOut
@@ -140,8 +140,8 @@ def examine_texts(
     pieces = {name: part for name, part in read.items() if part}
     findings = source.findings()
     if source.is_running:
-        hashes = {name: long_line_hashes([piece.text for piece in part]) for name, part in pieces.items()}
-        check = LineCheck(findings, held=hashes, repeats=True)
+        lines = [held_lines(name, (piece.text for piece in part)) for name, part in pieces.items()]
+        check = LineCheck(findings, held=lines, repeats=True)
         for file in source.files(findings=findings, check=check, progress=listener.on_count):
             for _ in file:
                 pass

@@ -120,7 +120,7 @@ def read_written_examples(data: WrittenDataSettings, *, seed: int, listener: Lis
     valid: list[list[Written]] = []
     for group, source in zip(groups, sources, strict=True):
         given, hold_out = held_of(group, seed, listener, beside=paths)
-        held = [HeldTexts("valid", (one.source for one in given))] if given else []
+        held = [held_inputs("valid", given)] if given else []
         parts, used = split_rows(screened(source.rows(on_read=on_read), findings, held), hold_out)
         all_parts.append(parts)
         count += used
@@ -226,8 +226,7 @@ def screened(rows: Iterator[Fields], findings: WrittenFindings, held: Sequence[H
             kind = "duplicate" if same[at] else "another output"
             usable[at].notes += (Problem(kind, "seen before", usable[at].place),)
         for part in held:
-            for at in part.match([row.texts[1] for row in usable]):
-                usable[at].problem = Problem("overlap", f"the input is also in {part.name}", usable[at].place)
+            part.mark(usable, [row.texts[1] for row in usable])
         for row in block:
             findings.count(row, row.problem.kind if row.problem else None)
             if row.problem is None:
@@ -251,6 +250,10 @@ def checked(row: Fields) -> Fields:
     elif len(targets[0]) > len(plain):
         row.notes += (Problem("longer", "the output is longer than the input", row.place),)
     return row
+
+
+def held_inputs(name: str, examples: Sequence[Written]) -> HeldTexts:
+    return HeldTexts(name, (one.source for one in examples), unit="input", units="inputs")
 
 
 def example(row: Fields) -> Written:
@@ -300,7 +303,7 @@ def examine_written(
     parts = []
     for part, names in held.items():
         own = [one for prefix, name in map(split_prefix, names) for one in read_held(prefix, [name], columns, listener)]
-        parts += [HeldTexts(part, (one.source for one in own))] if own else []
+        parts += [held_inputs(part, own)] if own else []
     findings = WrittenFindings()
     findings.held = parts
     for source in sources:

@@ -24,9 +24,10 @@ function differenceCard(metric, { differences, names, metrics }) {
     rows.map((one) => [
       el("div", { class: "big", title: isolated(one.words) }, signed(one.value)),
       el("p", { class: "note", style: "margin:0" }, words(one.name), " compared with ", words(names[0])),
-      differenceBar(one, end, digits),
+      isNumber(one.low) ? [differenceBar(one, end, digits),
       el("p", { class: "note num" }, `95% interval ${signed(one.low)} to ${signed(one.high)} · ${one.p < 0.001 ? "p < 0.001" : "p = " + Number(one.p.toPrecision(2))} · `,
-        one.p < 0.05 && one.value !== 0 ? el("span", { class: "right" }, "significant") : el("span", { class: "wrong" }, "may be chance")),
+        one.p < 0.05 && one.value !== 0 ? el("span", { class: "right" }, "significant") : el("span", { class: "wrong" }, "may be chance"))]
+        : el("p", { class: "note wrong" }, "too few examples to decide"),
     ]));
 }
 

@@ -25,6 +25,7 @@ from glassformer.store import files
 from glassformer.store.bundle import save_bundle
 from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
 from glassformer.tasks.experiments.repeated import Repeated, aligned, shown
+from glassformer.tasks.experiments.started import check_same
 from glassformer.tasks.loading import load_bundle
 from glassformer.tasks.training import train
 from glassformer.training.settings import seconds_of
@@ -101,11 +102,12 @@ def transfer(
     """Trains all variants with all seeds in about `budget` and measures them. Finished runs are not repeated.
 
     With `steps`, every fine-tuning makes this many updates instead, and pre-training four times as many: the result
-    does not depend on the machine's speed.
+    does not depend on the machine's speed. A folder that has an experiment with other files or settings is refused.
     """
     listener, folder = listener or Silent(), Path(out)
     runs = [(variant, seed) for seed in range(1, seeds + 1) for variant in VARIANTS]
     lengths = lengths_of(budget, len(runs)) if steps is None else fixed_lengths(steps)
+    check_same(folder, files_in(data), options_of(data, budget=budget, seeds=seeds, steps=steps, size=size))
     pretrain(data, folder, length=lengths[0], size=size, listener=listener)
     found: dict[str, dict[str, list[float]]] = {variant.key: {} for variant in VARIANTS}
     labels: dict[str, str] = {}
@@ -124,6 +126,23 @@ def transfer(
     files.write_atomically(folder / "transfer.html", page(result).encode())
     files.write_atomically(folder / "transfer.json", json.dumps(as_data(result), indent=1).encode())
     return result
+
+
+def files_in(data: TransferData) -> dict[str, tuple[str, ...]]:
+    return {"--data": data.labelled, "--test": data.test, "--texts": data.texts}
+
+
+def options_of(
+    data: TransferData, *, budget: str, seeds: int, steps: int | None, size: str | None
+) -> dict[str, str | int | None]:
+    """What the runs depend on besides the files. More seeds share a budget; with `steps` they only add runs."""
+    return {
+        "--columns": data.columns,
+        "--text-column": data.text_column,
+        "--size": size,
+        "--steps": steps,
+        "--budget": f"{seconds_of(budget):.0f}s for {seeds} seeds" if steps is None else None,
+    }
 
 
 def lengths_of(budget: str, runs: int) -> tuple[Length, Length]:

@@ -232,7 +232,7 @@ def held_files(data: DataSettings, listener: Listener, part: str = "validation")
     if not records:
         raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair for the {part}.")
     if findings.dropped:
-        listener.on_stage(f"{part.capitalize()} sentences: {left_out(findings)}")
+        listener.on_stage(f"{part.capitalize()} sentences: {findings.left_out()}")
     remembered.add("validation", records)
     return Held.of((record.source, (record.target,)) for record in records), remembered
 
@@ -261,7 +261,7 @@ def refuse_unusable(findings: Findings, inputs: Sequence[Input]) -> None:
         first = finding.examples[0].problem
         raise DataError(
             f"{finding.count:,} of {findings.units:,} units are unusable ({finding.help}), the first: {first}. "
-            "That is more than 1%, so the file is probably not what it seems. "
+            "With this many, the file is probably not what it seems. "
             + (f"{ICONV}. " if finding.kind == "encoding" else "")
             + "`glassformer doctor` shows more; `glassformer clean` makes a new file without them."
         )
@@ -281,7 +281,7 @@ def refuse_slips(findings: Findings, listener: Listener) -> None:
 
 def refuse_too_few(findings: Findings, learned: int, inputs: Sequence[Input]) -> None:
     if not findings.used:
-        raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair. {left_out(findings).capitalize()}.")
+        raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair. {findings.left_out().capitalize()}.")
     if not learned:
         raise DataError(
             f"{', '.join(map(str, inputs))}: all {findings.used:,} usable pairs have the same source, so none can be "
@@ -289,17 +289,10 @@ def refuse_too_few(findings: Findings, learned: int, inputs: Sequence[Input]) ->
         )
 
 
-def left_out(findings: Findings) -> str:
-    """How many units were not used and why, with the first location for each reason."""
-    first = {reason: problem.place for reason, problem in findings.first_dropped.items()}
-    reasons = [f"{count:,} {reason} (first: {first[reason]})" for reason, count in findings.dropped.items()]
-    return f"{findings.units - findings.used:,} of {findings.units:,} left out: {'; '.join(reasons)}"
-
-
 def report_findings(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
     """Reports the doctor's findings briefly: what is not used, and what is worth checking."""
     if findings.dropped:
-        listener.on_stage(f"Units read: {left_out(findings)}")
+        listener.on_stage(f"Units read: {findings.left_out()}")
     for part in findings.held:
         if part.sources_in_train and "overlap" not in findings.dropped:
             listener.on_stage(

@@ -155,6 +155,19 @@ def test_malformed_rows_are_counted_with_file_and_line() -> None:
     assert any("8 of 2,008 left out: 2 columns (first: a.tsv, line 2,001" in said for said in listener.said)
 
 
+def test_a_few_bad_rows_of_a_small_file_are_left_out_and_all_reported() -> None:
+    listener = Listener()
+    rows = reviews().splitlines(keepends=True)[:57]
+    rows[20:20], rows[30:30] = ["no label here\n"], ["none\n", "none either\n"]
+    examples = read(write("a.tsv", "".join(rows)), columns="1,2", listener=listener)
+    assert (examples.facts["findings"].used, examples.facts["findings"].units) == (57, 60)
+    (said,) = [said for said in listener.said if "left out" in said]
+    assert said.startswith("Rows: 3 of 60 left out: 3 columns (first: a.tsv, line 21, byte ")
+    assert said.endswith("; a.tsv, line 31; a.tsv, line 32)")
+    with pytest.raises(DataError, match=r"6 of 63 rows are unusable .*With this many, the file probably has another"):
+        read(write("b.tsv", "".join(rows) + "none\n" * 3), columns="1,2")
+
+
 def test_the_same_text_with_other_labels_is_reported() -> None:
     found = read(write("a.tsv", reviews() + "review number 1\tbad\nreview number 2\tgood\n")).facts["findings"]
     assert (found.notes["conflict"].count, found.notes["duplicate"].count) == (1, 1)

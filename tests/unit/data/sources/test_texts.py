@@ -214,6 +214,9 @@ def test_files_to_validate_with_are_compared_with_those_to_learn_from() -> None:
     examples = read(write("a.txt", BOOK + long), valid=write("b.txt", "short\n" + long))
     assert joined(examples) == (BOOK + long, "short\n" + long)
     assert examples.facts["findings"].notes["held-out line"].count == 1
+    assert str(examples.facts["findings"].held[0]) == (
+        "valid: 1 of 1 lines of 40 or more characters is also in the training data"
+    )
     rows = read(write("a.tsv", "one text\nanother text\n"), valid=write("b.tsv", "One text!\n"))
     assert [piece.text for piece in rows.train()] == ["another text"]
     assert rows.facts["findings"].dropped == {"overlap": 1}
