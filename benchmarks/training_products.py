@@ -71,8 +71,8 @@ def products(rounds: int) -> list[dict[str, object]]:
     for m, k, n in PRODUCTS:
         x, w, g = torch.randn(m, k), torch.randn(n, k), torch.randn(m, n)
         pairs: dict[str, tuple[Callable[[], Tensor], Callable[[], Tensor]]] = {
-            "x W^T": (lambda x=x, w=w: linear.product(x, w), lambda x=x, w=w: x @ w.t()),
-            "gradient of x": (lambda g=g, w=w: linear.product(g, w.t()), lambda g=g, w=w: g @ w),
+            "x W^T": (lambda x=x, w=w: linear.product_of_rows(x, w), lambda x=x, w=w: x @ w.t()),
+            "gradient of x": (lambda g=g, w=w: linear.product_of_rows(g, w.t()), lambda g=g, w=w: g @ w),
             "gradient of W": (lambda g=g, x=x: linear.product_of_columns(g, x), lambda g=g, x=x: g.t() @ x),
         }
         for name, (ours, theirs) in pairs.items():

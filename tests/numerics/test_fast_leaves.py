@@ -88,6 +88,13 @@ def test_gelu_by_a_sigmoid_is_the_one_by_tanh() -> None:
     torch.testing.assert_close(next(grads).double(), next(grads), rtol=1e-6, atol=2e-6)
 
 
+def test_second_derivatives_of_gelu() -> None:
+    x = torch.linspace(-3, 3, 101, requires_grad=True)
+    ways = (gelu_tanh, lambda x: F.gelu(x, approximate="tanh"))
+    slopes = [torch.autograd.grad((x * way(x)).sum(), x, create_graph=True)[0] for way in ways]
+    torch.testing.assert_close(*(torch.autograd.grad(one.sum(), x)[0] for one in slopes), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("width", [2, 6, 10])
 def test_rotation_by_complex_numbers_is_the_rotation_of_pairs(width: int) -> None:
     rotation = RotaryPositions(width).double()(7)

@@ -16,7 +16,7 @@ from glassformer.nn.linear import Linear
 from glassformer.nn.masks import additive, causal_mask
 from glassformer.nn.native import attention as native
 from glassformer.nn.positions import Rotation, rotate
-from glassformer.nn.short_attention import short_attention, suits, suits_causal
+from glassformer.nn.short_attention import short_attention, suits
 from glassformer.nn.taps import Tap
 
 
@@ -59,7 +59,7 @@ class ScaledDotProduct(nn.Module):
         scale = 1 / math.sqrt(q.size(-1)) if self.scale is None else self.scale
         if not self.heard and native.suits(q, k, v, mask):
             return native.attention(q, k, v, mask=mask, causal=causal, scale=scale)
-        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits_causal(q, k)):
+        if causal and (mask is not None or q.size(2) != k.size(2) or self.heard or suits(q, k, None)):
             mask = with_causality(mask, q, k)
             causal = False
         if self.heard:

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from glassformer.nn.native.compiler import kernels
 
@@ -34,7 +33,7 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
-        if x.dtype == torch.float32 and kernels() is not None:
+        if type(x) is Tensor and x.dtype == torch.float32 and not torch.compiler.is_compiling() and kernels():
             y: Tensor = _Dropout.apply(x, torch.empty((), dtype=torch.int64).random_().item(), self.threshold)
             return y
         return x * keep_mask(x, self.threshold)
@@ -52,9 +51,8 @@ class _Dropout(torch.autograd.Function):
         return dropped(x, seed, threshold)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return dropped(grad, ctx.seed, ctx.threshold), None, None
+        return _Dropout.apply(grad, ctx.seed, ctx.threshold), None, None
 
 
 def dropped(x: Tensor, seed: int, threshold: int) -> Tensor:

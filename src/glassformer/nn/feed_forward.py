@@ -9,7 +9,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from glassformer.nn.linear import Linear
 from glassformer.nn.taps import Tap
@@ -17,7 +16,7 @@ from glassformer.nn.taps import Tap
 
 def gelu_tanh(x: Tensor) -> Tensor:
     """GELU, approximated with tanh: x (1 + tanh(u)) / 2, u = sqrt(2/pi) (x + 0.044715 x^3)."""
-    if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu"):
+    if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.compiler.is_compiling():
         y: Tensor = _GeluTanh.apply(x)
         return y
     return F.gelu(x, approximate="tanh")
@@ -36,12 +35,13 @@ class _GeluTanh(torch.autograd.Function):
         return x * share
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         """s + x s (1 - s) 2u'."""
         x, share = ctx.saved_tensors
-        slope = torch.addcmul(x.new_tensor(_GeluTanh.SLOPE), x, x, value=3 * _GeluTanh.CUBIC).mul_(x)
-        return slope.mul_(torch.addcmul(share, share, share, value=-1)).add_(share).mul_(grad)
+        if torch.is_grad_enabled():  # for second derivatives
+            return torch.autograd.grad(F.gelu(x, approximate="tanh"), x, grad, create_graph=True)[0]
+        slope = torch.addcmul(x.new_tensor(_GeluTanh.SLOPE), x, x, value=3 * _GeluTanh.CUBIC)
+        return torch.addcmul(share, share, share, value=-1).mul_(x).mul_(slope).add_(share).mul_(grad)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

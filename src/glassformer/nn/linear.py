@@ -1,9 +1,9 @@
 """Linear layers: x W^T + b, with the faster of torch's two libraries for products on a CPU.
 
-torch multiplies float32 matrices with MKL, which uses half of the vector width of AMD processors with AVX-512. oneDNN,
-which is part of torch too, uses all of it: there it takes about half the time (benchmarks/training_products.py). It
-compiles kernels for each shape, which takes milliseconds and half a megabyte. So small products stay with MKL, and the
-number of rows is rounded up, with rows of zeros, to one of a few.
+torch multiplies float32 matrices with MKL, which uses half of the vector width of AMD's Zen 5. oneDNN, which is part of
+torch too, uses all of it and takes about half the time there (benchmarks/training_products.py). It compiles kernels
+for each shape, which takes milliseconds and half a megabyte; it keeps up to 1,024. So small products stay with MKL, and
+the number of rows is rounded up, with rows of zeros, to one of a few.
 Shapes: M rows, K inputs, N outputs.
 """
 
@@ -15,10 +15,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
-SMALLEST = 1 << 22  # multiplications; below, oneDNN is not faster
-ROWS = 64  # the number of rows is a multiple of this, or of a sixteenth of the power of two below it
+SMALLEST = 1 << 22  # multiplications; below, calling oneDNN takes longer than it saves
+FEWEST_ROWS = 48  # with fewer, most rows would be added zeros
+ROWS = 64  # row counts are rounded up to a multiple of this, above 2,048 to a sixteenth of the power of two below
 
 
 class Linear(nn.Linear):
@@ -30,22 +30,24 @@ class Linear(nn.Linear):
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """(..., K) -> (..., N) by a weight (N, K) and a bias (N,): equal to `F.linear` except for rounding."""
-    if not suits(x, weight):
+    if not suits(x, weight, bias):
         return F.linear(x, weight, bias)
-    if torch.is_grad_enabled():
-        y: Tensor = _Linear.apply(x, weight, bias)
-        return y
-    rows = x.reshape(-1, x.size(-1))
-    return product(padded(rows), weight, bias)[: len(rows)].view(*x.shape[:-1], -1)
+    rows = x.reshape(-1, x.size(-1))  # (M, K)
+    y: Tensor = _Linear.apply(rows, weight, bias) if torch.is_grad_enabled() else product_of_rows(rows, weight, bias)
+    return y.view(*x.shape[:-1], -1)
 
 
-def suits(x: Tensor, weight: Tensor) -> bool:
+def suits(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
     """Whether oneDNN can and should compute this product."""
     return (
-        is_faster_here()
+        x.device.type == weight.device.type == "cpu"
+        and not torch.compiler.is_compiling()
+        and is_faster_here()
         and x.numel() * weight.size(0) >= SMALLEST
-        and x.device.type == weight.device.type == "cpu"
+        and x.numel() >= FEWEST_ROWS * x.size(-1)
+        and x.size(-1) == weight.size(1)
         and x.dtype == weight.dtype == torch.float32
+        and (bias is None or (bias.shape == weight.shape[:1] and bias.dtype == torch.float32))
         and type(x) is Tensor
         and type(weight) in (nn.Parameter, Tensor)  # not a shard
         and bool(torch.backends.mkldnn.enabled)
@@ -55,15 +57,31 @@ def suits(x: Tensor, weight: Tensor) -> bool:
 
 @cache
 def is_faster_here() -> bool:
-    """A rule and not a measurement, so that a run computes the same numbers every time."""
+    """A rule and not a measurement, so that a run computes the same numbers every time.
+
+    Zen 5 is the only one of AMD with this instruction; Zen 4 computes 512 bits in two halves, as MKL does.
+    """
     found = torch.cpu.get_capabilities()
-    return torch.backends.mkldnn.is_available() and "AMD" in found.get("cpu_name", "") and bool(found.get("avx512_f"))
+    return (
+        torch.backends.mkldnn.is_available()
+        and "AMD" in found.get("cpu_name", "")
+        and bool(found.get("avx512_vp2intersect"))
+    )
 
 
 def usual_rows(count: int) -> int:
     """The number of rows, rounded up."""
-    step = max(ROWS, 1 << max(0, count.bit_length() - 5))
+    step = rows_step(count)
     return -(-count // step) * step
+
+
+def fewer_rows(count: int) -> int:
+    """The number of rows, rounded down to one that needs no padding; 0 if there is none."""
+    return count // rows_step(count) * rows_step(count)
+
+
+def rows_step(count: int) -> int:
+    return max(ROWS, 1 << max(0, count.bit_length() - 5))
 
 
 def padded(rows: Tensor) -> Tensor:
@@ -79,12 +97,19 @@ def padded(rows: Tensor) -> Tensor:
 
 def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a b^T + bias: (M, K) and (N, K), which may be a transposed view, -> (M, N). For operands that suit."""
+    bias = None if bias is None else bias.contiguous()  # oneDNN would ignore its stride
     found: Tensor = torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
     return found
 
 
+def product_of_rows(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """The same for any number of rows."""
+    return product(padded(a), b, bias).resize_(len(a), len(b))
+
+
 def product_of_columns(a: Tensor, b: Tensor) -> Tensor:
     """a^T b: (M, N) and (M, K) -> (N, K). oneDNN needs one operand transposed: the one that costs less."""
+    a, b = padded(a), padded(b)
     (rows, n), k = a.shape, b.size(1)
     if rows * n <= rows * k + n * k:
         return product(a.t().contiguous(), b.t())
@@ -93,17 +118,18 @@ def product_of_columns(a: Tensor, b: Tensor) -> Tensor:
 
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.shape = x.shape
-        rows = padded(x.reshape(-1, x.size(-1)))  # (M, K)
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(rows, weight)
-        return product(rows, weight, bias)[: x.shape[:-1].numel()].view(*x.shape[:-1], -1)
+        return product_of_rows(rows, weight, bias)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        rows, weight = ctx.saved_tensors
-        g = padded(grad.reshape(-1, grad.size(-1)))  # (M, N)
+        rows, weight = ctx.saved_tensors  # (M, K), (N, K)
         for_x, for_weight, for_bias = ctx.needs_input_grad
-        grad_x = product(g, weight.t())[: ctx.shape[:-1].numel()].view(ctx.shape) if for_x else None
-        return grad_x, product_of_columns(g, rows) if for_weight else None, g.sum(0) if for_bias else None
+        by_torch = torch.is_grad_enabled()  # for second derivatives
+        grad_x = grad_weight = None
+        if for_x:
+            grad_x = grad @ weight if by_torch else product_of_rows(grad, weight.t())
+        if for_weight:
+            grad_weight = grad.t() @ rows if by_torch else product_of_columns(grad, rows)
+        return grad_x, grad_weight, grad.sum(0) if for_bias else None

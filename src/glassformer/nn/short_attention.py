@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-LONGEST_CAUSAL = 129  # keys, for language models
+from glassformer.nn.derivatives import first_derivative_only
+
 LONGEST = 128  # keys; beyond, the fused kernel is as fast and needs less memory
 LONGEST_LEARNED = 1024  # with a learned bias, for which the fused kernel has no gradient (1.5 to 1.8 times as fast)
 
@@ -29,11 +29,6 @@ def suits(q: Tensor, k: Tensor, mask: Tensor | None) -> bool:
         and not torch.is_autocast_enabled("cpu")
         and (mask is None or (mask.dtype == q.dtype and (mask.requires_grad or not sees_nothing(mask))))
     )
-
-
-def suits_causal(q: Tensor, k: Tensor) -> bool:
-    """The same where each query sees only what is before it: the fused kernel leaves out the other half."""
-    return k.size(2) < LONGEST_CAUSAL and suits(q, k, None)
 
 
 def sees_nothing(mask: Tensor) -> bool:
@@ -65,7 +60,7 @@ class _Products(torch.autograd.Function):
         return torch.bmm(pattern, v).unflatten(0, heads)
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, pattern = ctx.saved_tensors
         grad = grad.reshape(q.shape)

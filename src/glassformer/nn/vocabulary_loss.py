@@ -12,9 +12,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from glassformer.nn.linear import ROWS, linear, product, suits, usual_rows
+from glassformer.nn.derivatives import first_derivative_only
+from glassformer.nn.linear import fewer_rows, linear, product, suits, usual_rows
 
 LOGITS_AT_A_TIME = 1 << 22  # 16 MB in float32
 RARE = 69.0  # log(1e30)
@@ -22,7 +22,7 @@ RARE = 69.0  # log(1e30)
 
 def tokens_at_a_time(tokens: int, vocabulary: int) -> int:
     size = LOGITS_AT_A_TIME // vocabulary
-    return max(1, min(tokens, size // ROWS * ROWS or size))
+    return max(1, min(tokens, fewer_rows(size) or size))
 
 
 def linear_cross_entropy(
@@ -81,6 +81,6 @@ class _LinearCrossEntropy(torch.autograd.Function):
         return losses.sum()
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return *(None if saved is None else saved * grad for saved in ctx.saved_tensors), None, None

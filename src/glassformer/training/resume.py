@@ -69,7 +69,7 @@ def surroundings(device: torch.device) -> dict[str, str]:
 def arithmetic() -> str:
     """Which code computes on this CPU: all give the same numbers, except for rounding and for what dropout drops."""
     own = "torch only" if kernels() is None else "torch and compiled kernels"
-    return f"{own}, {'oneDNN' if is_faster_here() else 'MKL'}"
+    return f"{own}, {'products by oneDNN' if is_faster_here() else 'the usual products'}"
 
 
 def marks_of(prepared: Prepared, start: Start | None) -> dict[str, Any]:

@@ -93,8 +93,10 @@ def seed_step(seed: int, step: int, rank: int = 0) -> None:
     """Makes the random numbers of a step a function of (seed, step, rank), so that a resumed run draws the same."""
     mixed = (seed * 0x9E3779B97F4A7C15 + step * 0xBF58476D1CE4E5B9 + rank * 0x94D049BB133111EB) % 2**63
     torch.default_generator.manual_seed(mixed)
-    # torch.manual_seed would note a call for every kind of device that is not used, with its stack, at every step.
+    # torch.manual_seed queues a call, with its stack trace, for each type of device that is not initialised.
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(mixed)
+    if torch.xpu.is_initialized():
+        torch.xpu.manual_seed_all(mixed)
     if torch.backends.mps.is_available():
         torch.mps.manual_seed(mixed)

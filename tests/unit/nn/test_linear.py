@@ -71,6 +71,32 @@ def test_the_loss_of_a_vocabulary(bias: bool) -> None:
         torch.testing.assert_close(own.double(), right, **CLOSE)
 
 
+def test_the_result_may_be_changed_in_place() -> None:
+    x, layer = random(300, 150), Linear(150, 140)
+    F.relu(layer(x), inplace=True).sum().backward()
+    assert layer.weight.grad is not None
+
+
+def test_a_bias_that_is_not_contiguous() -> None:
+    x, weight, bias = random(300, 150), random(140, 150, seed=2), random(280, seed=3)[::2]
+    torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias), **CLOSE)
+
+
+def test_second_derivatives() -> None:
+    """With a second path to the input, as in a residual connection."""
+    x, layer = random(300, 150), Linear(150, 150)
+    found = [
+        torch.autograd.grad((x + way(x)).pow(3).sum(), x, create_graph=True)[0].square().sum()
+        for way in (layer, lambda x: F.linear(x, layer.weight, layer.bias))
+    ]
+    torch.testing.assert_close(*(torch.autograd.grad(one, x)[0] for one in found), rtol=1e-4, atol=1e-2)
+
+
+def test_wrong_shapes_are_reported_by_torch() -> None:
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes"):
+        linear(random(300, 150), random(140, 151, seed=2))
+
+
 def test_there_are_few_numbers_of_rows() -> None:
     assert [usual_rows(count) for count in (1, 64, 65, 860, 1024, 2047, 2049, 5000)] == [
         *(64, 64, 128, 896, 1024, 2048, 2176, 5120)
@@ -83,6 +109,7 @@ def test_where_it_is_used() -> None:
     assert suits(x, weight)
     assert x.numel() * 64 >= SMALLEST
     assert not suits(x[:1000], weight), "too small to be worth it"
+    assert not suits(random(40, 2048), nn.Parameter(torch.zeros(2048, 2048))), "too few rows"
     assert not suits(x.double(), weight.double())
     assert not suits(x.to("meta"), weight)
     torch._C._set_mkldnn_enabled(False)  # the public context manager warns about GPUs

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from glassformer.errors import ModelError
 from glassformer.nn.attention import ScaledDotProduct
 from glassformer.nn.native import attention as native
 from glassformer.nn.native.compiler import kernels
@@ -46,14 +47,12 @@ def masks(sentences: int, keys: int) -> dict[str, Tensor | None]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_the_formula(shape: tuple[int, ...], causal: bool, mask: str) -> None:
     given, added = inputs(shape), masks(shape[0], shape[4])[mask]
-    if causal and shape[3] > shape[4]:
-        pytest.skip("the first queries would be before the first key")
     if shape[5] % native.lanes():
         pytest.skip("this processor's vectors are wider")
     core = ScaledDotProduct()
     assert native.suits(*given, added)
     found = core(*given, mask=added, causal=causal)
-    assert "_Attention" in found.grad_fn.name()
+    assert "_Attention" in found.grad_fn.next_functions[0][0].name()
     exact = [one.detach().double().requires_grad_() for one in given]
     full = full_mask(added, causal, shape)
     blind = (full == -torch.inf).all(-1, keepdim=True)  # queries that see nothing mix nothing
@@ -108,6 +107,36 @@ def test_threads_do_not_change_a_bit() -> None:
         assert all(torch.equal(one, same) for one, same in zip(results[0], other, strict=True))
 
 
+def test_large_finite_masks_keep_their_gradients() -> None:
+    given = inputs((1, 1, 1, 3, 5, 16))
+    mask = torch.full((1, 1, 1, 5), torch.finfo(torch.float32).min)
+    grad = torch.ones(1, 1, 3, 16)
+    found = torch.autograd.grad(native.attention(*given, mask=mask, causal=False, scale=1.0), given, grad)
+    wanted = torch.autograd.grad(given[2].mean(2, keepdim=True).expand(grad.shape), given[2], grad)
+    torch.testing.assert_close(found[2], wanted[0])
+
+
+def test_an_empty_batch() -> None:
+    given = inputs((0, 2, 2, 5, 5, 32))
+    z = native.attention(*given, mask=None, causal=True, scale=1.0)
+    assert z.shape == (0, 2, 5, 32)
+    assert torch.autograd.grad(z.sum(), given[1])[0].shape == given[1].shape
+
+
+def test_the_result_may_be_changed_in_place() -> None:
+    given = inputs((2, 2, 2, 5, 5, 32))
+    z = native.attention(*given, mask=None, causal=True, scale=1.0)
+    z.mul_(2).sum().backward()
+    assert given[0].grad is not None
+
+
+def test_second_derivatives_are_refused() -> None:
+    given = inputs((2, 2, 2, 5, 5, 32))
+    z = given[0] + native.attention(*given, mask=None, causal=True, scale=1.0)
+    with pytest.raises(ModelError, match="Second derivatives"):
+        torch.autograd.grad(z.square().sum(), given, create_graph=True)
+
+
 def test_the_structure_is_the_one_of_c() -> None:
     library = kernels()
     assert library is not None
@@ -120,6 +149,10 @@ def test_where_it_is_used() -> None:
     assert not native.suits(q, k, v, torch.zeros(9, 9)), "a mask of queries and keys"
     assert not native.suits(q, k, v, torch.zeros(2, 1, 1, 9, requires_grad=True)), "a learned bias"
     assert not native.suits(q.double(), k.double(), v.double(), None)
+    assert not native.suits(q, k.double(), v.double(), None)
+    assert not native.suits(q, k, v[:1], None)
+    six, four = random(2, 9, 6, 32, seed=1), random(2, 9, 4, 32, seed=2)
+    assert not native.suits(six, four, four, None), "heads that cannot be shared evenly"
     assert not native.suits(*(x[..., :7] for x in (q, k, v)), None), "a head width that is not whole vectors"
     with torch.no_grad():
         assert not native.suits(q, k, v, None), "decoding"

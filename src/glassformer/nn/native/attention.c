@@ -1,12 +1,14 @@
 /* Attention in training: softmax(scale Q K^T + mask) V and its gradients, for one sentence and head after another.
 
-   Scores never leave the second cache: they are computed for a few queries at a time, and again in the backward pass.
+   Scores stay in the L2 cache for up to some thousand keys: they are computed for a few queries at a time, and again in
+   the backward pass.
    What causality hides is not computed. Each sentence and key head is the work of one thread, so the result does not
    depend on the number of threads.
 
    Shapes: B sentences, T queries, K keys, H heads, G key/value heads, E head width (a multiple of LANES). Rows of E
    numbers are contiguous; everything else has strides. */
 
+#define _GNU_SOURCE /* for dlsym's RTLD_DEFAULT */
 #include <stdatomic.h>
 #include "vectors.h"
 #include "parallel.h"
@@ -29,7 +31,7 @@ typedef struct {
 typedef struct {
     Rows q, k, v, z, dq, dk, dv, dz;
     const float *mask; /* (B, K), added to the scores; or null */
-    float *level;      /* (B, H, T): the logarithm of a query's sum of exponentials, from the forward pass */
+    float *sums;       /* (B, H, T, 2), from the forward pass: a query's largest score, and 1 / its sum of exponentials */
     int64_t sentences, heads, groups, queries, keys, width;
     int64_t causal;    /* a query sees keys up to its own place; the last query is at the last key */
     double scale;
@@ -40,7 +42,7 @@ typedef struct {
     int64_t columns;    /* keys, rounded up to whole vectors: the row length of what follows */
     float *keys, *values;   /* transposed: (E, columns) */
     float *shares, *changes; /* (QUERIES, columns): the pattern, and the gradient of the scores */
-    float *q, *dz;      /* (QUERIES, E), rows after the last query are 0; q is scaled */
+    float *q, *dz;      /* (QUERIES, E); q is scaled; rows after the last query are not used */
     float *dk, *dv;     /* (K, E) */
 } Desk;
 
@@ -183,7 +185,8 @@ static void add_transposed(const float *shares, int64_t columns, int64_t rows, c
 /* Keys that a query sees. */
 static inline int64_t seen_by(const Attention *job, int64_t query) {
     int64_t seen = query + 1 + job->keys - job->queries;
-    return job->causal && seen < job->keys ? seen : job->keys;
+    if (!job->causal || seen > job->keys) return job->keys;
+    return seen > 0 ? seen : 0;
 }
 
 /* Adds the mask, and hides what is after the keys that the query sees. */
@@ -194,9 +197,9 @@ static void hide(const Attention *job, int64_t b, int64_t seen, int64_t used, fl
     for (int64_t i = 0; i < seen; i++) scores[i] += mask[i];
 }
 
-/* e^(x - level), exactly 0 where that is tiny. NaN stays NaN. */
-static inline vec share_of(vec x, float level) {
-    vec power = x - level;
+/* e^(x - top), exactly 0 where that is tiny. NaN stays NaN. */
+static inline vec share_of(vec x, float top) {
+    vec power = x - top;
     whole tiny = (whole)(power < all(UNSEEN));
     return (vec)((whole)exponential(power) & ~tiny);
 }
@@ -207,24 +210,22 @@ static int has_nan(const float *row, int64_t count) {
     return found;
 }
 
-/* The pattern times its sum, which is returned, and the level of the row. */
-static float soften(float *scores, int64_t used, float *level) {
+/* The pattern, not yet divided by its sum. */
+static void soften(float *scores, int64_t used, float *sums) {
     vec most = all(-INFINITY), sum = all(0);
     for (int64_t i = 0; i < used; i += LANES) most = larger(load(scores + i), most);
     float top = largest_of(most);
     if (top == -INFINITY && !has_nan(scores, used)) { /* a query that sees nothing */
         for (int64_t i = 0; i < used; i += LANES) store(scores + i, all(0));
-        *level = INFINITY;
-        return 1;
+        sums[0] = INFINITY, sums[1] = 1;
+        return;
     }
     for (int64_t i = 0; i < used; i += LANES) {
         vec share = share_of(load(scores + i), top);
         store(scores + i, share);
         sum += share;
     }
-    float total = sum_of(sum);
-    *level = top + logf(total);
-    return total;
+    sums[0] = top, sums[1] = 1 / sum_of(sum);
 }
 
 static inline int64_t whole_vectors(int64_t count) { return (count + LANES - 1) / LANES * LANES; }
@@ -242,8 +243,9 @@ static void forward_head(const Attention *job, int64_t b, int64_t h, Desk *desk)
         for (int64_t r = 0; r < count; r++) {
             float *scores = desk->shares + r * columns;
             hide(job, b, seen_by(job, first + r), whole_vectors(most), scores);
-            float *level = job->level + (b * job->heads + h) * job->queries + first + r;
-            scales[r] = 1 / soften(scores, whole_vectors(most), level);
+            float *sums = job->sums + 2 * ((b * job->heads + h) * job->queries + first + r);
+            soften(scores, whole_vectors(most), sums);
+            scales[r] = sums[1];
         }
         mix(desk->shares, columns, count, row_of(&job->v, b, g, 0), job->v.row, most, width, scales,
             row_of(&job->z, b, h, first), job->z.row);
@@ -251,10 +253,10 @@ static void forward_head(const Attention *job, int64_t b, int64_t h, Desk *desk)
 }
 
 /* The pattern P again, and dS = P * (dP - sum(P * dP)), in the place of dP. */
-static void change_row(float *shares, float *changes, int64_t used, float level) {
+static void change_row(float *shares, float *changes, int64_t used, const float *sums) {
     vec total = all(0);
     for (int64_t i = 0; i < used; i += LANES) {
-        vec share = share_of(load(shares + i), level);
+        vec share = share_of(load(shares + i), sums[0]) * sums[1];
         store(shares + i, share);
         total += share * load(changes + i);
     }
@@ -275,8 +277,8 @@ static void backward_head(const Attention *job, int64_t b, int64_t g, int64_t h,
         multiply_rows(desk->dz, count, width, desk->values, columns, used, desk->changes);
         for (int64_t r = 0; r < count; r++) {
             hide(job, b, seen_by(job, first + r), used, desk->shares + r * columns);
-            float level = job->level[(b * job->heads + h) * job->queries + first + r];
-            change_row(desk->shares + r * columns, desk->changes + r * columns, used, level);
+            const float *sums = job->sums + 2 * ((b * job->heads + h) * job->queries + first + r);
+            change_row(desk->shares + r * columns, desk->changes + r * columns, used, sums);
         }
         mix(desk->changes, columns, count, row_of(&job->k, b, g, 0), job->k.row, most, width, scales,
             row_of(&job->dq, b, h, first), job->dq.row);
@@ -331,7 +333,6 @@ static void work(void *given) {
         atomic_store(&shared->failed, 1);
         return;
     }
-    memset(desk.shares, 0, 2 * QUERIES * desk.columns * sizeof(float)); /* rows after the last query must be numbers */
     for (int64_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < shared->units;) {
         if (shared->backward) backward_group(job, unit / each, unit % each, &desk);
         else forward_head(job, unit / each, unit % each, &desk);
@@ -343,11 +344,14 @@ static void work(void *given) {
 int64_t attention(const Attention *job, int64_t backward, int64_t threads) {
     int64_t each = backward ? job->groups : job->heads;
     Shared shared = {.job = job, .units = job->sentences * each, .backward = (int)backward};
-    in_parallel(work, &shared, least(threads, shared.units));
+    if (shared.units) in_parallel(work, &shared, least(threads, shared.units));
     return atomic_load(&shared.failed);
 }
 
 int64_t attention_size(void) { return sizeof(Attention); }
+
+/* Whether several threads can work. */
+int64_t has_threads(void) { return openmp() != 0; }
 
 /* Head widths must be a multiple of this. */
 int64_t lanes(void) { return LANES; }

@@ -1,4 +1,4 @@
-"""Attention in training by attention.c: the fused kernel that a CPU needs, with its backward pass.
+"""Attention in training by attention.c: forward and backward pass of all heads, each in one call.
 
 Shapes: B sentences, H heads, G key/value heads, T queries, K keys, E head width.
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from glassformer.nn.derivatives import first_derivative_only
 from glassformer.nn.native.compiler import Pointer, Whole, kernels
 
 TENSORS = ("q", "k", "v", "z", "dq", "dk", "dv", "dz")
@@ -31,7 +31,7 @@ class Attention(ctypes.Structure):
     _fields_ = [
         *((name, Rows) for name in TENSORS),
         ("mask", Pointer),
-        ("level", Pointer),
+        ("sums", Pointer),
         *((name, Whole) for name in SIZES),
         ("scale", ctypes.c_double),
     ]
@@ -39,20 +39,21 @@ class Attention(ctypes.Structure):
 
 @cache
 def lanes() -> int:
-    """Head widths must be a multiple of this; 0 without a compiled kernel."""
+    """Head widths must be a multiple of this; 0 without a compiled kernel that can use torch's threads."""
     library = kernels()
-    return 0 if library is None else int(library.lanes())
+    return 0 if library is None or not library.has_threads() else int(library.lanes())
 
 
 def suits(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
     """Whether the kernel can compute this: training on a CPU in float32, with no mask but one of keys (B, 1, 1, K)."""
     return (
-        q.dtype == torch.float32
-        and q.device.type == "cpu"
+        all(type(x) is Tensor and x.device.type == "cpu" and x.dtype == torch.float32 for x in (q, k, v))
         and torch.is_grad_enabled()
-        and len(q) == len(k)
-        and 1 < k.size(2) == v.size(2)
-        and q.size(3) == k.size(3) == v.size(3)
+        and not torch.compiler.is_compiling()
+        and k.shape == v.shape
+        and k.size(2) > 1
+        and (len(q), q.size(3)) == (len(k), k.size(3))
+        and q.size(1) % k.size(1) == 0
         and (mask is None or is_of_keys(mask, len(q), k.size(2)))
         and not torch.is_autocast_enabled("cpu")
         and lanes() > 0
@@ -69,28 +70,28 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None, causal: b
 
     In memory the result is (B, T, H, E): the output projection reads it without a copy.
     """
-    z: Tensor = _Attention.apply(q, k, v, mask, causal, scale)
-    return z
+    z: Tensor = _Attention.apply(q, k, v, mask, causal, scale)  # (B, T, H, E)
+    return z.transpose(1, 2)
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
         q, k, v = (rows_contiguous(x) for x in (q, k, v))
-        z, level = like(q), q.new_empty(q.shape[:3])
+        z, sums = like(q), q.new_empty(*q.shape[:3], 2)
         mask = None if mask is None else mask.contiguous()
-        run({"q": q, "k": k, "v": v, "z": z}, mask, level, causal=causal, scale=scale)
-        ctx.save_for_backward(q, k, v, level, mask)
+        run({"q": q, "k": k, "v": v, "z": z.transpose(1, 2)}, mask, sums, causal=causal, scale=scale)
+        ctx.save_for_backward(q, k, v, sums, mask)
         ctx.causal, ctx.scale = causal, scale
         return z
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, level, mask = ctx.saved_tensors
-        found = {"dq": like(q), "dk": like(k), "dv": like(v)}
-        given = {"q": q, "k": k, "v": v, "dz": rows_contiguous(grad)}
-        run(given | found, mask, level, causal=ctx.causal, scale=ctx.scale, backward=True)
+        q, k, v, sums, mask = ctx.saved_tensors
+        found = {name: like(x).transpose(1, 2) for name, x in (("dq", q), ("dk", k), ("dv", v))}
+        given = {"q": q, "k": k, "v": v, "dz": rows_contiguous(grad.transpose(1, 2))}
+        run(given | found, mask, sums, causal=ctx.causal, scale=ctx.scale, backward=True)
         return *found.values(), None, None, None
 
 
@@ -99,14 +100,14 @@ def rows_contiguous(x: Tensor) -> Tensor:
 
 
 def like(x: Tensor) -> Tensor:
-    """An empty (B, H, T, E) that is (B, T, H, E) in memory, as projections give and take it."""
-    return x.new_empty(x.size(0), x.size(2), x.size(1), x.size(3)).transpose(1, 2)
+    """For x (B, H, T, E), an empty (B, T, H, E), as projections give and take it."""
+    return x.new_empty(x.size(0), x.size(2), x.size(1), x.size(3))
 
 
 def run(
     tensors: dict[str, Tensor],
     mask: Tensor | None,
-    level: Tensor,
+    sums: Tensor,
     *,
     causal: bool,
     scale: float,
@@ -115,7 +116,7 @@ def run(
     q, k = tensors["q"], tensors["k"]
     rows = {name: Rows(x.data_ptr(), *x.stride()[:3]) for name, x in tensors.items()}
     sizes = dict(zip(SIZES, (*q.shape[:2], k.size(1), q.size(2), k.size(2), q.size(3), int(causal)), strict=True))
-    pointers = {"mask": None if mask is None else mask.data_ptr(), "level": level.data_ptr()}
+    pointers = {"mask": None if mask is None else mask.data_ptr(), "sums": sums.data_ptr()}
     job = Attention(**rows, **pointers, **sizes, scale=scale)
     library = kernels()
     assert library is not None

@@ -73,7 +73,7 @@ def found_or_compiled() -> ctypes.CDLL | None:
             log.warning("The compiled kernels cannot be kept, so every process compiles them: %s.", reason_of(error))
         return compiled_for_this_process(command)
     except (OSError, CompilerError) as error:
-        log.warning("The kernels cannot be compiled (%s). Without it %s", reason_of(error), SLOWER)
+        log.warning("The kernels cannot be compiled (%s). Without them %s", reason_of(error), SLOWER)
         return None
 
 
@@ -165,12 +165,12 @@ def opened(path: str | Path) -> ctypes.CDLL:
     library.attention.argtypes, library.attention.restype = [Pointer, Whole, Whole], Whole
     library.dropout.argtypes = [Pointer, Pointer, Whole, ctypes.c_uint64, Whole, Whole]
     library.dropout.restype = None
-    library.attention_size.restype = library.lanes.restype = Whole
+    library.attention_size.restype = library.lanes.restype = library.has_threads.restype = Whole
     return library
 
 
 def compiled(command: Sequence[str], to: Path) -> Path:
-    call = [*command, *map(str, SOURCES), "-o", str(to), "-lm"]
+    call = [*command, *map(str, SOURCES), "-o", str(to), "-lm", "-ldl"]
     try:
         subprocess.run(call, check=True, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
     except subprocess.CalledProcessError as error:

@@ -1,6 +1,7 @@
 /* Dropout whose mask is a function of a seed and the place of a value: nothing is stored for the backward pass, which
    computes the same mask again, and the result does not depend on the number of threads. */
 
+#define _GNU_SOURCE /* for dlsym's RTLD_DEFAULT */
 #include <stdatomic.h>
 #include "vectors.h"
 #include "parallel.h"
