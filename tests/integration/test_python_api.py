@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,11 @@ def explained(model: Any, given: Any) -> Any:
     return found.to_dict() if one(given) else [single.to_dict() for single in found]
 
 
+def rounded(found: Any) -> str:
+    """As text, with four decimals: the last bits depend on the batch."""
+    return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.4f}", str(found))
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_one_in_one_out_and_many_in_many_out(name: str, models: dict[str, Any]) -> None:
     kind, call = METHODS[name]
@@ -101,7 +107,7 @@ def test_one_in_one_out_and_many_in_many_out(name: str, models: dict[str, Any]) 
             assert type(found) is type(expected)
             assert name != "explain a translation" or found == expected
         else:
-            assert str(found)[:60] == str(expected)[:60]
+            assert rounded(found)[:60] == rounded(expected)[:60]
     assert len(call(models[kind], [])) == 0
 
 

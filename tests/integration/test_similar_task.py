@@ -36,7 +36,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(here: Path) -> Path:
     """A finished run. Only to be read."""
     data = {"files": str(here / "train.tsv"), "valid": str(here / "valid.tsv")}
-    gf.train(task="similar", data=data, out=here / "run", **settings({"kind": "bert"}, {"steps": 120}))
+    gf.train(task="similar", data=data, out=here / "run", **settings({"kind": "bert"}, {"steps": 200}))
     return here / "run"
 
 
