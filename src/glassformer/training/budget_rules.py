@@ -24,7 +24,7 @@ KEPT_BACK = 0.01  # share of the time kept as a reserve, because a forecast is n
 SHAPE = {"size", "N", "N_decoder", "d", "h", "d_ff"}  # settings of a model; a user who sets one has chosen the model
 UPDATES = 250  # of fine-tuning: enough to learn a few hundred examples
 FEWEST_TOGETHER, MOST_TOGETHER = 16, 48  # examples of an update when a pretrained body gets new heads
-LEAST_DROPOUT = 0.03  # less costs 5% of the time of a small model, and drops next to nothing
+LEAST_DROPOUT = 0.03  # less drops next to nothing, but its masks still take time
 PIECES = ("bpe", "wordpiece")  # vocabularies whose size can be chosen
 
 R = TypeVar("R", bound=Recipe)
