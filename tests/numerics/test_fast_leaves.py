@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from glassformer.nn import vocabulary_loss
+from glassformer.nn.activations import ACTIVATIONS
 from glassformer.nn.attention import ScaledDotProduct, attend
-from glassformer.nn.feed_forward import gelu_tanh
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.masks import additive, causal_mask, padding_mask
 from glassformer.nn.positions import RotaryPositions, rotate, suits_complex
@@ -78,19 +78,10 @@ def test_queries_keys_and_values_in_the_middle_of_a_fused_product() -> None:
     torch.testing.assert_close(fast, plain, rtol=1e-10, atol=1e-12)
 
 
-def test_gelu_by_a_sigmoid_is_the_one_by_tanh() -> None:
-    x = torch.linspace(-12, 12, 4001, requires_grad=True)
-    exact = x.detach().double().requires_grad_()
-    found, wanted = gelu_tanh(x), F.gelu(exact, approximate="tanh")
-    assert found.grad_fn.name() == "_GeluTanhBackward"
-    torch.testing.assert_close(found.double(), wanted, rtol=1e-6, atol=1e-6)
-    grads = (torch.autograd.grad(one.sum(), given)[0] for one, given in ((found, x), (wanted, exact)))
-    torch.testing.assert_close(next(grads).double(), next(grads), rtol=1e-6, atol=2e-6)
-
-
-def test_second_derivatives_of_gelu() -> None:
+@pytest.mark.parametrize("name", ["gelu", "gelu_tanh", "silu"])
+def test_second_derivatives_of_activations(name: str) -> None:
     x = torch.linspace(-3, 3, 101, requires_grad=True)
-    ways = (gelu_tanh, lambda x: F.gelu(x, approximate="tanh"))
+    ways = (lambda x: ACTIVATIONS[name](x, 2 * x), lambda x: ACTIVATIONS[name].in_torch(x) * 2 * x)
     slopes = [torch.autograd.grad((x * way(x)).sum(), x, create_graph=True)[0] for way in ways]
     torch.testing.assert_close(*(torch.autograd.grad(one.sum(), x)[0] for one in slopes), rtol=1e-5, atol=1e-5)
 

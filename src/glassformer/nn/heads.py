@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glassformer.nn.activations import ACTIVATIONS
 from glassformer.nn.dropout import Dropout
-from glassformer.nn.feed_forward import ACTIVATIONS
 from glassformer.nn.linear import Linear, linear
 from glassformer.nn.norms import LayerNorm
 from glassformer.nn.vocabulary_loss import linear_cross_entropy, tokens_at_a_time

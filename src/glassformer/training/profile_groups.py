@@ -31,7 +31,7 @@ SCOPES = {
     "_LinearCrossEntropy": OUTPUT,  # vocabulary_loss
     "_Linear": PRODUCTS,  # linear; after _LinearCrossEntropy, which begins with the same letters
     "_Dropout": DROPOUT,
-    "_GeluTanh": ELEMENTS,
+    "_Activation": ELEMENTS,
     "aten::cross_entropy_loss": OUTPUT,
     "aten::nll_loss": OUTPUT,
     "aten::_log_softmax": OUTPUT,

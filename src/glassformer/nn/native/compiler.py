@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from glassformer.nn.native.private_folder import PrivateFolder
 
 FOLDER = Path(__file__).parent
-SOURCES = [FOLDER / name for name in ("kernels.c", "attention.c", "dropout.c")]
-HEADERS = [FOLDER / name for name in ("vectors.h", "team.h", "parallel.h")]
+SOURCES = [FOLDER / name for name in ("kernels.c", "attention.c", "activations.c", "dropout.c")]
+HEADERS = [FOLDER / name for name in ("vectors.h", "activations.h", "team.h", "parallel.h")]
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-pthread", "-shared", "-fPIC")
 SWITCH = "GLASSFORMER_NATIVE"
 COMPILERS = ("cc", "gcc", "clang")
@@ -165,6 +165,10 @@ def opened(path: str | Path) -> ctypes.CDLL:
     library.attention.argtypes, library.attention.restype = [Pointer, Whole, Whole], Whole
     library.dropout.argtypes = [Pointer, Pointer, Whole, ctypes.c_uint64, Whole, Whole]
     library.dropout.restype = None
+    library.activate.argtypes = [Whole, Pointer, Pointer, Pointer, Whole, Whole]
+    library.activate.restype = None
+    library.activate_backward.argtypes = [Whole, Pointer, Pointer, Pointer, Pointer, Pointer, Whole, Whole]
+    library.activate_backward.restype = None
     library.attention_size.restype = library.lanes.restype = library.has_threads.restype = Whole
     return library
 

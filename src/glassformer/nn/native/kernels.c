@@ -10,6 +10,7 @@
    Shapes: R rows, each of a sentence; D width, H heads, G key/value heads, E head width. */
 
 #include "vectors.h"
+#include "activations.h"
 #include "team.h"
 
 #define PANEL (2 * LANES) /* outputs in a panel */
@@ -20,7 +21,6 @@
 #define PORTION 16        /* panels of logits that are searched while they are in the cache */
 
 enum { EMBED, NORM, RMS_NORM, PRODUCT, ROTATE, APPEND, ATTEND, BEST };
-enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
 
 /* One operation: y = f(x), for each row. Its function shows which fields it uses. `tape.py` has the same list. */
 typedef struct {
@@ -41,30 +41,6 @@ typedef struct {
     int64_t *found, wanted;         /* the indices of the largest outputs of each row, and how many to find */
     double number;    /* the scale of an embedding or of scores; the eps of a norm */
 } Op;
-
-/* |x| Phi(-|x|) = max(0, x) - GELU(x): |x| e^(-x^2 / 2) times a polynomial in 1 / (1 + 0.4 |x|), with an error of at
-   most 8e-9. */
-static inline vec gelu_tail(vec x) {
-    vec size = -larger(all(-30.0f), -larger(x, -x)); /* beyond, the result is 0; NaN stays NaN */
-    vec t = 1.0f / (1.0f + 0.4f * size);
-    vec p = all(0.0571698746f);
-    p = p * t - 0.2575313824f;
-    p = p * t + 0.3437638419f;
-    p = p * t + 0.0103300527f;
-    p = p * t + 0.1896978194f;
-    p = p * t + 0.1565700532f;
-    return size * (p * t) * exponential(-0.5f * size * size);
-}
-
-static inline vec activated(vec v, int64_t activation) {
-    switch (activation) {
-        case RELU: return larger(all(0), v);
-        case SILU: return v / (1.0f + exponential(-v));
-        case GELU: return larger(all(0), v) - gelu_tail(v);
-        case GELU_TANH: return v / (1.0f + exponential(-1.59576912f * (v + 0.044715f * v * v * v)));
-    }
-    return v;
-}
 
 /* This thread's part of `total`. */
 typedef struct {

@@ -19,7 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from glassformer.nn.feed_forward import ACTIVATIONS
+from glassformer.nn.activations import ACTIVATIONS
+from glassformer.nn.native import activations
 from glassformer.nn.native.compiler import Pointer, Whole, kernels
 from glassformer.nn.native.huge_pages import Pages
 from glassformer.nn.native.products import Layer
@@ -33,7 +34,7 @@ WORTH_SHARING = 2_000_000  # multiplications; fewer are finished before another 
 TRY_AGAIN = 100  # runs after which the slower way is timed again
 FORGET = 1.05  # old timings grow by this factor with each new one
 HYSTERESIS = 1.03  # several threads may be slower than one by this factor and are still used
-NUMBERS = {ACTIVATIONS[name]: number for number, name in enumerate(("relu", "silu", "gelu", "gelu_tanh"), start=1)}
+NUMBERS = {ACTIVATIONS[name]: number for name, number in activations.NUMBERS.items()}
 POINTERS = {
     *("x", "y", "weight", "bias", "times", "plus", "ids", "keys", "values", "mask", "new_keys", "new_values"),
     *("owners", "places", "found"),
