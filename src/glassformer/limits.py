@@ -36,6 +36,7 @@ HEADS = 4096
 PIECES = 2**24  # rows of an embedding
 POSITIONS = 2**24
 CLASSES = 2**20
+WORD_ROWS = 2**24
 EXPERTS = 4096
 PIXELS = 2**16  # height or width
 CHANNELS = 1024

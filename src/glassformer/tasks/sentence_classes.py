@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import torch
 import torch.nn.functional as F
 from pydantic import Field, field_validator
 from torch import Tensor
@@ -43,6 +44,7 @@ from glassformer.tasks.label_start import LABEL_RULES, LABELS, starting_from_lab
 from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import Frame, framed, with_frame
 from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.count_words import counted_tables
 from glassformer.training.label_vectors import label_ratios, start_as_naive_bayes
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
@@ -97,7 +99,8 @@ class SentenceClasses(Task):
         weights_per_token=20,
         quick_predictions=True,
     )
-    new_heads = ("head.", "classifier.")
+    counts_words = True
+    new_heads = ("head.", "classifier.", "priors.")
     decided_names: tuple[str, ...] = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
 
     def read(self, recipe: ClassRecipe, listener: Listener) -> Material:
@@ -129,6 +132,9 @@ class SentenceClasses(Task):
         return recipe.decided({"labels": labels, "model": model, "data": data, "positive": positive})
 
     def inherited(self, recipe: ClassRecipe, base: ClassRecipe) -> ClassRecipe:
+        if hasattr(base.model, "word_priors"):  # its table is kept
+            rows = base.model.word_priors or 0
+            recipe = recipe.decided({"model": recipe.model.decided({"word_priors": rows})})
         return recipe if "labels" in recipe.model_fields_set else recipe.decided({"labels": base.labels})
 
     def keeps_heads(self, recipe: ClassRecipe, base: ClassRecipe) -> bool:
@@ -190,8 +196,13 @@ class SentenceClasses(Task):
         return LABEL_RULES if recipe.train.first_vectors == LABELS else self.rules
 
     def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
-        """Lets the model start as naive Bayes, if the recipe asks for it."""
+        """Lets the model start as naive Bayes, or counts the table of words beside it, if the recipe asks for it."""
         recipe = setup.recipe
+        if rows := getattr(recipe.model, "word_priors", 0):
+            listener.on_stage("Counting what each word says about the class")
+            with torch.no_grad():
+                sizes = {"rows": rows, "classes": recipe.model.classes}
+                model.priors.tables.copy_(counted_tables(examples, **sizes, seed=recipe.train.seed))
         if recipe.train.first_vectors != LABELS:
             return
         listener.on_stage("Making first word vectors from the labels")

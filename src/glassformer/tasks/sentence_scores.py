@@ -24,7 +24,7 @@ from glassformer.data.columns import Columns, Encoded, Pool, Ragged
 from glassformer.data.labelled_batches import LabelledBatch, LabelledTexts
 from glassformer.data.settings import LabelledDataSettings
 from glassformer.data.sources.scored import Scored, read_held_scored, read_scored_examples
-from glassformer.errors import DataError
+from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.correlation import PEARSON, SPEARMAN
 from glassformer.evaluate.metric import Metric
 from glassformer.explain.report import ShownTable
@@ -74,6 +74,7 @@ class SentenceScores(SentenceClasses):
     recipe = ScoreRecipe
     kinds = ("bert", "roformer")
     decided_names = ("model.vocabulary", "model.head", "model.classes", "model.pooler")
+    counts_words = False
     no_prediction = 0.0
 
     def read(self, recipe: Any, listener: Listener) -> Material:
@@ -91,6 +92,8 @@ class SentenceScores(SentenceClasses):
 
     def decided(self, recipe: Any, material: Material) -> Any:
         refuse_impossible(recipe, possible=False)
+        if getattr(recipe.model, "word_priors", None):
+            raise SettingsError("model.word_priors is for classes of texts: a table cannot say scores. Leave it out.")
         facts = material.facts
         pooler = getattr(recipe.model, "pooling", "first") == "first"
         model = recipe.model.decided({"head": "sentence", "classes": 1, "pooler": pooler})

@@ -20,13 +20,14 @@ from glassformer.training.fine_tune import Start
 from glassformer.training.reading import is_of, read_recipe, read_tokenizers
 from glassformer.training.task import Task, Tokenizers
 
-CASING = "inputs.casing."  # prefix of parameters
+CASING, PRIORS = ("casing", "inputs.casing."), ("word_priors", "priors.")  # a setting, and the prefix of its parameters
 
 
 def open_start(task: Task, folder: str) -> Start:
     """Reads the model that training starts from."""
     start = read_start(task, folder)
-    return start if task.reads_casing else without_casing(start)
+    start = start if task.reads_casing else without(start, *CASING)
+    return start if task.counts_words else without(start, *PRIORS)
 
 
 def read_start(task: Task, folder: str) -> Start:
@@ -66,13 +67,13 @@ def rows_of(bundle: Bundle) -> int | None:
     return None if rows == len(bundle.target or bundle.tokenizer) else rows
 
 
-def without_casing(start: Start) -> Start:
-    """For a task that does not say how words are capitalised: these weights would never be trained."""
-    if not getattr(start.model, "casing", None):
+def without(start: Start, setting: str, prefix: str) -> Start:
+    """The start without a part that this task cannot use: its weights would never be trained."""
+    if not getattr(start.model, setting, None):
         return start
-    model = start.model.decided({"casing": None})
+    model = start.model.decided({setting: type(start.model).model_fields[setting].default})
     recipe = None if start.recipe is None else start.recipe.decided({"model": model})
-    weights = {name: one for name, one in start.weights.items() if not name.startswith(CASING)}
+    weights = {name: one for name, one in start.weights.items() if not name.startswith(prefix)}
     return replace(start, model=model, recipe=recipe, weights=weights)
 
 

@@ -49,6 +49,7 @@ class Task:
     adjusted_names: tuple[str, ...] = ()  # settings that `fitted` may change although the user may set them
     new_heads: tuple[str, ...] = ()  # parameters, by prefix, that are new after starting from another task's model
     reads_casing: bool = False  # its batches say how words are capitalised (`model.casing`)
+    counts_words: bool = False  # its models may have a table of words beside them (`model.word_priors`)
     predicted_by: str = ""  # how predictions at validations are made, in a word: "greedy"
     held_units: str = "examples"  # what held-out examples are called in reports: "sentences"
     predictions: str = "predictions"  # what is made of them: "translations"

@@ -26,7 +26,7 @@ def tune(model: nn.Module, settings: TrainSettings) -> None:
 
     A model that is already like this stays as it is.
     """
-    frozen = frozen_names(model, settings.freeze)
+    frozen = frozen_names(model, settings.freeze) | counted_names(model)
     if settings.lora and not adapted(model):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
@@ -40,6 +40,12 @@ def tune(model: nn.Module, settings: TrainSettings) -> None:
             recompute(block)
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise SettingsError("train.freeze names every weight of the model: nothing would be trained. Name fewer parts.")
+
+
+def counted_names(model: nn.Module) -> set[str]:
+    """Parameters that are counted from the data, not trained. A model class names them in `COUNTED`, as prefixes."""
+    counted: tuple[str, ...] = getattr(model, "COUNTED", ())
+    return {name for name, _ in model.named_parameters() if counted and name.startswith(counted)}
 
 
 def blocks_of(model: nn.Module) -> list[nn.Module]:
