@@ -47,6 +47,15 @@ def test_the_relation_is_true() -> None:
             assert middles["left"][1] < middles["right"][1]
 
 
+def test_no_other_relation_is_true() -> None:
+    """What is above is not also beside: the groups are further apart along their relation than across it."""
+    for scene in (one for one in MADE.train if len(one.groups) == 2):
+        first, second = (group.centres.mean(axis=0) for group in scene.groups)
+        down, across = np.abs(first - second)
+        along, other = (down, across) if scene.groups[0].place in ("above", "below") else (across, down)
+        assert along > other + 0.1
+
+
 def test_counts_and_colours_are_drawn() -> None:
     """Pixels near a colour of the palette: as many connected parts as the caption says."""
     for scene, image in zip(MADE.test[:30], draw(MADE.test[:30], 64), strict=True):

@@ -160,10 +160,14 @@ AREAS = {
 }
 SMALLEST, LARGEST = 0.085, 0.115  # half of the height of a shape
 REACH = 1.15  # a turned shape reaches a little further
+ASIDE = 0.12  # how far the middle of a group may be from the middle of the image, across its relation
 
 
 def _placed(kind: Combination, random: np.random.Generator) -> Group:
-    """Shapes side by side along the longer axis of their area, each at random in its own part: they do not touch."""
+    """Shapes side by side along the longer axis of their area, each at random in its own part: they do not touch.
+
+    What is above something else must not also be beside it: a group of a relation stays near the middle of that axis.
+    """
     middle, halves = AREAS[kind.place]
     count = 1 + COUNTS.index(kind.number)
     sizes = random.uniform(SMALLEST, LARGEST, count)
@@ -172,6 +176,7 @@ def _placed(kind: Combination, random: np.random.Generator) -> Group:
     cell = halves[along] / count  # half of the part of each
     starts = cell * (2 * np.arange(count) + 1) - halves[along]
     centres = np.empty((count, 2))
-    centres[:, along] = middle[along] + starts + draws[0] * (cell - REACH * sizes)
+    room = cell - REACH * sizes
+    centres[:, along] = middle[along] + starts + draws[0] * (room if kind.place == "alone" else np.minimum(room, ASIDE))
     centres[:, 1 - along] = middle[1 - along] + draws[1] * (halves[1 - along] - REACH * sizes)
     return Group(kind.number, kind.colour, kind.shape, kind.place, centres, sizes, random.uniform(-0.25, 0.25, count))
