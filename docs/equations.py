@@ -181,7 +181,7 @@ SECTIONS: dict[str, list[Row]] = {
             "Gated feed-forward",
             r"$(\mathrm{act}(x W_g) \odot x W_1)\, W_2$",
             "nn/feed_forward.py",
-            "self.activation(self.pre(self.gate(x))) * self.up(x)",
+            "self.activation(self.pre(self.gate(x)), self.up(x))",
         ),
         Row(
             "Residual dropout (section 5.4)",

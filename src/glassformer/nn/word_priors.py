@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from glassformer.nn.taps import Tap
+
 PARTS = 5
 FIRST, SECOND = 0x9E3779B1, 0x85EBCA6B  # odd multipliers; with ids below 2^24 the products stay below 2^63
 
@@ -26,6 +28,7 @@ class WordPriors(nn.Module):
     def __init__(self, rows: int, classes: int) -> None:
         super().__init__()
         self.tables = nn.Parameter(torch.zeros(PARTS, rows, classes), requires_grad=False)
+        self.log_odds = Tap()
 
     def forward(self, batch: Any) -> Tensor:
         """(B, K). `batch.parts` (B,) says which part of the training texts each text belongs to."""
@@ -38,7 +41,7 @@ class WordPriors(nn.Module):
             found = self.tables.flatten(0, 1)[parts[:, None] * count + rows]  # (B, 2T-1, K)
         else:
             found = self.tables[:, rows].mean(0)
-        return (found * inside[..., None]).sum(1)
+        return self.log_odds((found * inside[..., None]).sum(1))
 
 
 def rows_of_words(ids: Any, rows: int) -> Any:
