@@ -38,7 +38,7 @@ def fill(folder: Path) -> Recipe:
 
 def classify(folder: Path) -> Recipe:
     data = {"files": str(write_labelled(folder / "train.tsv"))}
-    return {"task": "classify", "data": data, **settings({"kind": "bert", "word_priors": 64}, TRAIN)}
+    return {"task": "classify", "data": data, **settings({"kind": "bert", "word_odds": 64}, TRAIN)}
 
 
 def tag(folder: Path) -> Recipe:

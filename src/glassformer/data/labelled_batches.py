@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from glassformer.data.columns import Columns, Index
-from glassformer.nn.word_priors import parts_of
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class LabelledBatch:
     segments: Tensor | None  # (B, T): 1 in the second text; None: no second text
     labels: Tensor  # (B,)
     index: Index
-    parts: Tensor | None = None  # (B,): the part of the training texts that each belongs to, see nn/word_priors.py
 
     @property
     def weight(self) -> int:
@@ -34,9 +32,8 @@ class LabelledBatch:
 
     def to(self, device: torch.device) -> LabelledBatch:
         segments = None if self.segments is None else self.segments.to(device)
-        parts = None if self.parts is None else self.parts.to(device)
         ids, lengths, labels = self.ids.to(device), self.lengths.to(device), self.labels.to(device)
-        return replace(self, ids=ids, lengths=lengths, segments=segments, labels=labels, parts=parts)
+        return replace(self, ids=ids, lengths=lengths, segments=segments, labels=labels)
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,6 @@ class LabelledTexts:
     def batch(self, index: Index, random: np.random.Generator | None = None) -> LabelledBatch:
         ids = self.columns["text"].padded(index, pad=self.pad)
         lengths = torch.from_numpy(self.columns["text"].lengths_of(index))
-        inside = torch.arange(ids.size(1)) < lengths[:, None]
-        parts = parts_of((ids * inside).sum(1))
         if self.hidden and self.unknown is not None and random is not None:
             ids = hidden_in(ids, lengths, random.random(ids.shape) < self.hidden, self.unknown)
         first = torch.from_numpy(self.columns["first"].flat[index].astype(np.int64))
@@ -67,7 +62,7 @@ class LabelledTexts:
         second = (places >= first[:, None]) & (places < lengths[:, None])
         segments = second.long() if bool(second.any()) else None
         labels = torch.from_numpy(self.columns["label"].flat[index].astype(np.int64))
-        return LabelledBatch(ids, lengths, segments, labels, index, parts)
+        return LabelledBatch(ids, lengths, segments, labels, index)
 
 
 def hidden_in(ids: Tensor, lengths: Tensor, chosen: NDArray[np.bool_], unknown: int) -> Tensor:

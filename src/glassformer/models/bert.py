@@ -36,7 +36,7 @@ from glassformer.nn.pooling import mean_of_rows
 from glassformer.nn.positions import LearnedPositions
 from glassformer.nn.residual import PostNorm
 from glassformer.nn.taps import Tap
-from glassformer.nn.word_priors import WordPriors
+from glassformer.nn.word_odds import WordOdds
 from glassformer.text.casing import PATTERNS
 
 _ROBERTA = {"vocabulary": 50265, "segments": 1, "first_position": 2, "norm_eps": 1e-5}
@@ -94,12 +94,12 @@ class BertConfig(Settings):
         description="What the class of an input is predicted from: the pooler's vector (first), or the mean of the "
         "last hidden states of all tokens (mean). Other programs can read only classifiers with first.",
     )
-    word_priors: int | None = Field(
+    word_odds: int | None = Field(
         None,
         ge=0,
         le=limits.WORD_ROWS,
-        description="Rows of a table with what each word and pair of neighbours says about the class of a text, which "
-        "is added to the logits; a power of two; 0: no table. Other programs cannot read it.",
+        description="Rows of a table with what each word and pair of neighbours says about the class of a text, beside "
+        "the model; a power of two; 0: no table. Other programs cannot read it. Default: the task decides.",
     )
     head: Head = Field(
         "none",
@@ -128,11 +128,9 @@ class BertConfig(Settings):
     def _parts_fit(self) -> BertConfig:
         if self.d % self.h:
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: the heads share the width evenly")
-        rows = self.word_priors or 0
+        rows = self.word_odds or 0
         if rows & (rows - 1):
-            raise ValueError(f"word_priors = {rows}: must be a power of two, or 0")
-        if rows and self.head != "sentence":
-            raise ValueError(f"word_priors is for classes of texts (head = 'sentence'), got head = {self.head!r}")
+            raise ValueError(f"word_odds = {rows}: must be a power of two, or 0")
         pooled = self.head == "pretraining" or (self.head == "sentence" and self.pooling == "first")
         if pooled and not self.pooler:
             raise ValueError(f"head = {self.head!r} reads the pooler's output: it needs pooler = true")
@@ -197,8 +195,8 @@ class Block(nn.Module):
 class Bert(WithTapes):
     """Inputs, N blocks, and what reads their output: the pooler and a head, if there are any."""
 
-    HEADS = ("pooler.", "head.", "follows.", "inputs.casing.", "priors.")  # prefixes of parameters
-    COUNTED = ("priors.",)  # these are not trained
+    HEADS = ("pooler.", "head.", "follows.", "inputs.casing.", "word_odds.")  # prefixes of parameters
+    COUNTED = ("word_odds.",)  # prefixes of those that are counted from the data, not trained
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -208,13 +206,17 @@ class Bert(WithTapes):
         self.pooler = FirstTokenHead(config.d, activation=config.pooler_activation) if config.pooler else None
         self.head = make_head(config, self.inputs.embedding)
         self.follows = ClassHead(config.d, 2) if config.head == "pretraining" else None
-        self.priors = WordPriors(config.word_priors, config.classes) if config.word_priors else None
+        if config.word_odds and config.head != "sentence":
+            raise ModelError(
+                f"word_odds is for classes of whole texts (head = 'sentence'); the head is {config.head!r}."
+            )
+        self.word_odds = WordOdds(config.word_odds, config.classes) if config.word_odds else None
         self.pooled, self.logits = Tap(), Tap()
         init_normal(self)
         if self.inputs.casing is not None:
             nn.init.zeros_(self.inputs.casing.weight)  # a pretrained body begins as it was
-        if self.priors is not None:
-            nn.init.zeros_(self.priors.tables)
+        if self.word_odds is not None:
+            nn.init.zeros_(self.word_odds.table)
 
     def forward(self, batch: SegmentedBatch) -> Tensor:
         """The head's logits: (B, T, V) of words, (B, classes), (B, T, classes), (B, T, 2) of a span.
@@ -234,7 +236,7 @@ class Bert(WithTapes):
     def of_class(self, vector: Tensor, batch: SegmentedBatch) -> Tensor:
         """(B, D) -> (B, classes), with what the words alone say."""
         logits: Tensor = cast(ClassHead, self.head)(vector)
-        return logits if self.priors is None else logits + self.priors(batch)
+        return logits if self.word_odds is None else self.word_odds.mixed(logits, batch)
 
     def hidden(self, batch: SegmentedBatch) -> Tensor:
         """The last hidden states (B, T, D)."""

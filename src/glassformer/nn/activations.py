@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ class Activation:
     """act(x), or act(x) * times for a gated network. In C on a CPU, where torch needs a pass for each part of it."""
 
     name: str
-    in_torch: Callable[[Tensor], Tensor]
+    in_torch: Callable[[Tensor], Tensor] = field(compare=False)  # a copy of the activation is the same one
     faster_in_c: bool = True
 
     def __call__(self, x: Tensor, times: Tensor | None = None) -> Tensor:

@@ -1,7 +1,7 @@
 """What classifiers of texts learn from counting words, and how a time budget is spent on them.
 
 From scratch they start as naive Bayes (training/label_vectors.py). A pretrained model gets a table of words beside it
-(nn/word_priors.py); hidden words keep it from memorising the few texts.
+(nn/word_odds.py); hidden words keep it from memorising the few texts.
 
 Found on 8,000 short reviews, on texts held out of them: such a start, whole words, much dropout, hidden words, a low
 rate and few passes gave 80.4% where TF-IDF with logistic regression has 77.9%.
@@ -21,9 +21,8 @@ LABELS = "labels"  # train.first_vectors
 LONGEST_WORDS = 12  # characters of a word on average; in texts without spaces there are far more
 HIDDEN = 0.3  # share of the words that are hidden
 HIDDEN_TUNED = 0.12  # the same for a pretrained model
-ROWS_PER_TEXT = 16  # of the table of words
-FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 18
-MOST_CLASSES = 50  # with more, the table would be large
+ROWS_PER_TEXT = 32  # of the table of words
+FEWEST_ROWS, MOST_NUMBERS = 1 << 12, 1 << 20  # its rows, its rows times classes
 R = TypeVar("R", bound=Recipe)
 
 
@@ -51,7 +50,7 @@ def starting_from_labels(recipe: R, classes: int, material: Material) -> R:
     single = facts["columns"] is None or len(facts["columns"]) == 2
     possible = model.kind == "bert" and single and fits(model.d, classes)
     if train.start_from and train.budget and single and getattr(model, "pooling", "first") == "mean":
-        return with_word_priors(recipe, classes, material.count)
+        return for_a_pretrained_model(recipe, classes, material.count)
     if "first_vectors" in train.model_fields_set or train.start_from or not train.budget:
         refuse_impossible(recipe, possible=possible)
         return recipe
@@ -65,16 +64,29 @@ def starting_from_labels(recipe: R, classes: int, material: Material) -> R:
     return recipe.with_open("text", words).with_open("data", {"hidden_words": HIDDEN})
 
 
-def with_word_priors(recipe: R, classes: int, texts: int) -> R:
-    """The recipe with a table of words beside a pretrained model, and hidden words, unless they were set.
+def for_a_pretrained_model(recipe: R, classes: int, texts: int) -> R:
+    """The recipe with a table of words beside the model, and hidden words, unless they were set."""
+    return with_word_odds(recipe, classes, texts).with_open("data", {"hidden_words": HIDDEN_TUNED})
 
-    Only for a model that reads the mean of its tokens: one that reads the first token can be exported as it is.
-    """
-    rows = 1 << (ROWS_PER_TEXT * max(1, texts) - 1).bit_length()
-    if recipe.model.word_priors is None and classes <= MOST_CLASSES:
-        rows = min(MOST_ROWS, max(FEWEST_ROWS, rows))
-        recipe = recipe.decided({"model": recipe.model.decided({"word_priors": rows})})
-    return recipe.with_open("data", {"hidden_words": HIDDEN_TUNED})
+
+def with_word_odds(recipe: R, classes: int, texts: int) -> R:
+    """Only for a model that reads the mean of its tokens: one that reads the first token can be exported as it is."""
+    rows = min(MOST_NUMBERS // max(1, classes), max(FEWEST_ROWS, ROWS_PER_TEXT * texts))
+    if recipe.model.word_odds is not None or rows < FEWEST_ROWS:
+        return recipe
+    return recipe.decided({"model": recipe.model.decided({"word_odds": 1 << (rows.bit_length() - 1)})})
+
+
+def with_odds_of(recipe: R, base: R) -> R:
+    """A run that continues another one keeps its table, or goes on without one."""
+    if not hasattr(base.model, "word_odds"):
+        return recipe
+    then, now = base.model.word_odds, recipe.model.word_odds
+    if (now or 0) != (then or 0):
+        raise SettingsError(
+            f"model.word_odds = {now}: the run to start from has {then or 'no table'}, which is kept. Leave it out."
+        )
+    return recipe.decided({"model": recipe.model.decided({"word_odds": then or 0})})
 
 
 def refuse_impossible(recipe: Recipe, *, possible: bool) -> None:

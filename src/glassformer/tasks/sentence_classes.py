@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 from pydantic import Field, field_validator
 from torch import Tensor
@@ -40,11 +39,11 @@ from glassformer.tasks.decoder_classes import (
 )
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
-from glassformer.tasks.label_start import LABEL_RULES, LABELS, starting_from_labels
+from glassformer.tasks.label_start import LABEL_RULES, LABELS, starting_from_labels, with_odds_of
 from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import Frame, framed, with_frame
 from glassformer.training.budget_rules import BudgetRules
-from glassformer.training.count_words import counted_tables
+from glassformer.training.count_words import counted_table
 from glassformer.training.label_vectors import label_ratios, start_as_naive_bayes
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
@@ -100,7 +99,7 @@ class SentenceClasses(Task):
         quick_predictions=True,
     )
     counts_words = True
-    new_heads = ("head.", "classifier.", "priors.")
+    new_heads = ("head.", "classifier.", "word_odds.")
     decided_names: tuple[str, ...] = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
 
     def read(self, recipe: ClassRecipe, listener: Listener) -> Material:
@@ -132,9 +131,7 @@ class SentenceClasses(Task):
         return recipe.decided({"labels": labels, "model": model, "data": data, "positive": positive})
 
     def inherited(self, recipe: ClassRecipe, base: ClassRecipe) -> ClassRecipe:
-        if hasattr(base.model, "word_priors"):  # its table is kept
-            rows = base.model.word_priors or 0
-            recipe = recipe.decided({"model": recipe.model.decided({"word_priors": rows})})
+        recipe = with_odds_of(recipe, base)
         return recipe if "labels" in recipe.model_fields_set else recipe.decided({"labels": base.labels})
 
     def keeps_heads(self, recipe: ClassRecipe, base: ClassRecipe) -> bool:
@@ -196,19 +193,22 @@ class SentenceClasses(Task):
         return LABEL_RULES if recipe.train.first_vectors == LABELS else self.rules
 
     def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
-        """Lets the model start as naive Bayes, or counts the table of words beside it, if the recipe asks for it."""
+        """Lets the model start as naive Bayes, if the recipe asks for it."""
         recipe = setup.recipe
-        if rows := getattr(recipe.model, "word_priors", 0):
-            listener.on_stage("Counting what each word says about the class")
-            with torch.no_grad():
-                sizes = {"rows": rows, "classes": recipe.model.classes}
-                model.priors.tables.copy_(counted_tables(examples, **sizes, seed=recipe.train.seed))
         if recipe.train.first_vectors != LABELS:
             return
         listener.on_stage("Making first word vectors from the labels")
         sizes = {"vocabulary": len(setup.tokenizer), "classes": recipe.model.classes}
         ratios = label_ratios(examples, **sizes, seed=recipe.train.seed)
         start_as_naive_bayes(model, ratios, seed=recipe.train.seed)
+
+    def counted_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
+        """Counts the table of words beside the model, if there is one."""
+        recipe = setup.recipe
+        if rows := getattr(recipe.model, "word_odds", 0):
+            listener.on_stage("Counting what each word says about the class")
+            sizes = {"rows": rows, "classes": recipe.model.classes}
+            model.word_odds.fill(counted_table(examples, **sizes, seed=recipe.train.seed))
 
     def output_width(self, setup: Setup) -> int:  # noqa: ARG002
         return 0  # one prediction per text costs little compared with its tokens

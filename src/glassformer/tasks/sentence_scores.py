@@ -92,8 +92,8 @@ class SentenceScores(SentenceClasses):
 
     def decided(self, recipe: Any, material: Material) -> Any:
         refuse_impossible(recipe, possible=False)
-        if getattr(recipe.model, "word_priors", None):
-            raise SettingsError("model.word_priors is for classes of texts: a table cannot say scores. Leave it out.")
+        if getattr(recipe.model, "word_odds", None):
+            raise SettingsError("model.word_odds is for classes of texts: a table cannot say scores. Leave it out.")
         facts = material.facts
         pooler = getattr(recipe.model, "pooling", "first") == "first"
         model = recipe.model.decided({"head": "sentence", "classes": 1, "pooler": pooler})

@@ -20,14 +20,14 @@ from glassformer.training.fine_tune import Start
 from glassformer.training.reading import is_of, read_recipe, read_tokenizers
 from glassformer.training.task import Task, Tokenizers
 
-CASING, PRIORS = ("casing", "inputs.casing."), ("word_priors", "priors.")  # a setting, and the prefix of its parameters
+CASING, ODDS = ("casing", "inputs.casing."), ("word_odds", "word_odds.")  # a setting, and the prefix of its parameters
 
 
 def open_start(task: Task, folder: str) -> Start:
     """Reads the model that training starts from."""
     start = read_start(task, folder)
     start = start if task.reads_casing else without(start, *CASING)
-    return start if task.counts_words else without(start, *PRIORS)
+    return start if task.counts_words else without(start, *ODDS)
 
 
 def read_start(task: Task, folder: str) -> Start:

@@ -1,12 +1,14 @@
-"""Counts the tables of `nn/word_priors.py`: how much more often a word occurs in the texts of a class than in others.
+"""Counts the table of `nn/word_odds.py`: how much more often a word occurs in the texts of a class than in others.
 
 Naive Bayes adds up the words of a text as if each were independent evidence, so its sums are far too sure. One factor
-for all tables corrects that: the one with which the training texts, each by the table that does not know it, are
-predicted best.
-Shapes: N texts, K classes, P parts, S rows of a table.
+for the whole table corrects that: the one that predicts the training texts best if each part of them is predicted by
+what the other parts say. If words say nothing, the factor is 0.
+Shapes: N texts, K classes, S rows of the table.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -14,37 +16,36 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from glassformer.data.columns import Columns, Pools
-from glassformer.nn.word_priors import PARTS, parts_of, rows_of_pairs, rows_of_words
+from glassformer.nn.word_odds import rows_of_pairs, rows_of_words
 
-MOST_TEXTS = 200_000  # more do not change the result
-SMOOTHING = 1.0  # added to every count, in proportion to the size of the class
+FOLDS = 5
+MOST_TEXTS = 100_000  # more do not change the result
+AT_A_TIME = 4096  # texts
+SMOOTHING = 3.0  # occurrences, seen as well as expected ones
 FACTORS = np.concatenate([[0.0], np.geomspace(0.01, 2.0, 60)])
 Numbers = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
-def counted_tables(examples: Pools, *, rows: int, classes: int, seed: int) -> Tensor:
-    """(P, S, K): the log odds of each word, without one part of the texts each, times the best factor."""
-    pools = some(examples, seed)
-    counts = np.zeros(PARTS * rows * classes)
-    for columns in pools:
+def counted_table(examples: Pools, *, rows: int, classes: int, seed: int) -> Tensor:
+    """(S, K): the log odds of each word, times the best factor."""
+    texts = list(some_texts(examples, seed))
+    counts = np.zeros((FOLDS, rows, classes), dtype=np.float32)
+    for columns in texts:
         text, row = words_of(columns, rows)
-        place = (text_parts(columns)[text] * rows + row) * classes + text_labels(columns)[text]
-        counts += np.bincount(place, minlength=counts.size)
-    by_part = counts.reshape(PARTS, rows, classes)
-    tables = np.stack([log_odds(by_part.sum(0) - own) for own in by_part])
-    return torch.from_numpy(tables * best_factor(pools, tables)).float()
+        np.add.at(counts, (folds_of(columns)[text], row, labels_of(columns)[text]), 1)
+    total = counts.sum(axis=0, dtype=np.float64)
+    factor = best_factor(texts, counts, total)
+    return torch.from_numpy(factor * log_odds(total)).float()
 
 
-def some(examples: Pools, seed: int) -> list[Columns]:
-    """The columns of at most about MOST_TEXTS texts."""
-    found, seen = list[Columns](), 0
+def some_texts(examples: Pools, seed: int) -> Iterator[Columns]:
+    """The columns of at most MOST_TEXTS texts, some at a time."""
+    left = MOST_TEXTS
     for pool in examples.pools(seed=seed, epoch=0):
-        found.append(pool.columns)
-        seen += len(pool)
-        if seen >= MOST_TEXTS:
-            break
-    return found
+        for start in range(0, min(left, len(pool)), AT_A_TIME):
+            yield pool.columns.at(np.arange(start, min(start + AT_A_TIME, left, len(pool))))
+        left -= min(left, len(pool))
 
 
 def words_of(columns: Columns, rows: int) -> tuple[Whole, Whole]:
@@ -56,42 +57,47 @@ def words_of(columns: Columns, rows: int) -> tuple[Whole, Whole]:
     return np.concatenate([text, text[:-1][together]]), np.concatenate([rows_of_words(ids, rows), pairs])
 
 
-def text_parts(columns: Columns) -> Whole:
+def folds_of(columns: Columns) -> Whole:
+    """The fold of each text, from the sum of its ids: equal texts are in the same one."""
     texts = columns["text"]
-    sums = np.add.reduceat(texts.flat.astype(np.int64), texts.offsets[:-1])
-    found: Whole = parts_of(np.where(texts.lengths > 0, sums, 0))
+    sums = np.concatenate([[0], np.cumsum(texts.flat, dtype=np.int64)])
+    found: Whole = np.diff(sums[texts.offsets]) % FOLDS
     return found
 
 
-def text_labels(columns: Columns) -> Whole:
+def labels_of(columns: Columns) -> Whole:
     return columns["label"].flat.astype(np.int64)
 
 
 def log_odds(counts: Numbers) -> Numbers:
-    """(S, K): the log of how often a word occurs in the texts of each class, less the mean over the classes.
-
-    A word that was never seen has 0 for every class.
-    """
-    sizes = counts.sum(axis=0) + 1
-    smoothed = (counts + SMOOTHING * sizes / sizes.mean()) / sizes
-    logs = np.log(smoothed)
+    """(S, K): the log of how often a word occurs in the texts of each class, over how often it would if it were equally
+    frequent in all; less the mean over the classes. A word that was never seen has 0 for every class."""
+    expected = counts.sum(axis=1, keepdims=True) * (counts.sum(axis=0) / max(1.0, counts.sum()))
+    logs = np.log((counts + SMOOTHING) / (expected + SMOOTHING))
     found: Numbers = logs - logs.mean(axis=1, keepdims=True)
     return found
 
 
-def best_factor(pools: list[Columns], tables: Numbers) -> float:
-    """The factor with the lowest cross-entropy of the texts, each by the table of its part."""
-    sums = np.concatenate([sums_of(columns, tables) for columns in pools])  # (N, K)
-    labels = np.concatenate([text_labels(columns) for columns in pools])
-    return float(min(FACTORS, key=lambda factor: cross_entropy(factor * sums, labels)))
+def best_factor(texts: list[Columns], counts: NDArray[np.float32], total: Numbers) -> float:
+    """The factor with the lowest cross-entropy of the texts, each fold by the log odds of the others."""
+    sums = np.concatenate([np.zeros((len(columns), counts.shape[2])) for columns in texts])  # (N, K)
+    for fold, own in enumerate(counts):
+        odds = log_odds(total - own)
+        place = 0
+        for columns in texts:
+            there = slice(place, place + len(columns))
+            chosen = folds_of(columns) == fold
+            sums[there][chosen] = sums_of(columns, odds)[chosen]
+            place += len(columns)
+    labels = np.concatenate([labels_of(columns) for columns in texts])
+    often = np.log(np.bincount(labels, minlength=sums.shape[1]) + 1.0)  # how frequent each class is
+    return float(min(FACTORS, key=lambda factor: cross_entropy(factor * sums + often, labels)))
 
 
-def sums_of(columns: Columns, tables: Numbers) -> Numbers:
+def sums_of(columns: Columns, odds: Numbers) -> Numbers:
     """(N, K)"""
-    text, row = words_of(columns, tables.shape[1])
-    scores = tables[text_parts(columns)[text], row]  # (words, K)
-    count = len(columns)
-    return np.stack([np.bincount(text, weights=one, minlength=count) for one in scores.T], axis=1)
+    text, row = words_of(columns, len(odds))
+    return np.stack([np.bincount(text, weights=one[row], minlength=len(columns)) for one in odds.T], axis=1)
 
 
 def cross_entropy(logits: Numbers, labels: Whole) -> float:

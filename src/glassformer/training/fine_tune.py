@@ -20,7 +20,7 @@ from glassformer.training.settings import TrainSettings
 from glassformer.training.task import Material, Task, Tokenizers
 from glassformer.training.watching import TrainingWatcher
 
-FREE = {"dropout", "pooling", "casing", "word_priors"}  # may differ: the weights fit, or something is added
+FREE = {"dropout", "pooling", "casing", "word_odds"}  # may differ: the weights fit, or something is added
 GENTLER = 10  # the highest learning rate is divided by this, so that less is forgotten
 FASTER = 10  # adapters learn best at about this many times the rate of a whole model
 LOOKED_AT = 1000  # examples that are read to see whether the vocabulary fits

@@ -201,8 +201,10 @@ def train_prepared(work: Work, recipe: Any, run: RunFolder) -> Progress:
         load_start(prepared, rehearsal, start, watcher)
     if not run.exists:
         begin_run(run, prepared, start)
-    if not prepared.baseline and not run.steps:
+    if not start and not run.steps:
         work.task.first_weights(prepared.setup, rehearsal.model, prepared.examples, watcher)
+    if not prepared.baseline and not run.steps:
+        work.task.counted_weights(prepared.setup, rehearsal.model, prepared.examples, watcher)
     report_validation(prepared, rehearsal, watcher)
     send_prepared(prepared)
     live = work.hooks.live(watcher, run, rehearsal)

@@ -49,7 +49,7 @@ class Task:
     adjusted_names: tuple[str, ...] = ()  # settings that `fitted` may change although the user may set them
     new_heads: tuple[str, ...] = ()  # parameters, by prefix, that are new after starting from another task's model
     reads_casing: bool = False  # its batches say how words are capitalised (`model.casing`)
-    counts_words: bool = False  # its models may have a table of words beside them (`model.word_priors`)
+    counts_words: bool = False  # its models may have a table of words beside them (`model.word_odds`)
     predicted_by: str = ""  # how predictions at validations are made, in a word: "greedy"
     held_units: str = "examples"  # what held-out examples are called in reports: "sentences"
     predictions: str = "predictions"  # what is made of them: "translations"
@@ -180,6 +180,9 @@ class Task:
 
     def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
         """Changes the first weights before step 1, if the recipe asks for it."""
+
+    def counted_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
+        """Fills weights that are counted from the training examples, also if training starts from another body."""
 
     def about(self, setup: Setup, examples: Pools) -> dict[str, Any]:  # noqa: ARG002
         """What the manifest of a run records about its training data, for use when the run is loaded."""

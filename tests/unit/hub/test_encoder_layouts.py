@@ -163,7 +163,7 @@ def test_roberta_needs_the_paddings_id(tmp_path: Path) -> None:
         ({"first_position": 2, "head": "pretraining"}, "first_position = 2"),
         ({"head": "words", "head_activation": "relu"}, "head_activation = 'relu'"),
         ({"head": "sentence", "pooling": "mean", "pooler": False}, "--set model.pooling=first"),
-        ({"head": "sentence", "word_priors": 8}, "--set model.word_priors=0"),
+        ({"head": "sentence", "word_odds": 8}, "--set model.word_odds=0"),
     ],
 )
 def test_what_transformers_has_no_model_for_is_not_written(changed: dict[str, Any], told: str) -> None:

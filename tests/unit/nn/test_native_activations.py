@@ -1,5 +1,8 @@
 """Activations in training by C: values and gradients of torch's formulas in float64."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from torch import Tensor
@@ -7,6 +10,7 @@ from torch import Tensor
 from glassformer.nn.activations import ACTIVATIONS
 from glassformer.nn.native import activations as native
 from glassformer.nn.native.compiler import kernels
+from glassformer.nn.native.tape import NUMBERS
 
 pytestmark = pytest.mark.skipif(kernels() is None, reason="there is no C compiler here")
 IN_C = [name for name, activation in ACTIVATIONS.items() if activation.faster_in_c]
@@ -65,6 +69,29 @@ def test_not_a_number_stays_one(name: str) -> None:
     assert y[0].isnan()
     assert slopes[0].isnan()
     assert (y[2], slopes[1].isfinite()) == (float("inf"), True)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_a_copy_is_the_same_activation(name: str) -> None:
+    """Compiled steps look it up."""
+    for made in (copy.deepcopy(ACTIVATIONS[name]), pickle.loads(pickle.dumps(ACTIVATIONS[name]))):
+        assert made == ACTIVATIONS[name]
+        assert NUMBERS[made] == native.NUMBERS[name]
+
+
+@pytest.mark.parametrize("needs", [(True, False), (False, True)])
+def test_second_derivatives_of_one_side_of_a_gate_that_is_a_view(needs: tuple[bool, bool]) -> None:
+    x, times = (torch.randn(7, 5).requires_grad_(own) for own in needs)
+    given = x if needs[0] else times
+    ways = (ACTIVATIONS["silu"](x.t(), times.t()), torch.nn.functional.silu(x.t()) * times.t())
+    slopes = [torch.autograd.grad((y * y).sum(), given, create_graph=True)[0] for y in ways]
+    torch.testing.assert_close(*(torch.autograd.grad(one.sum(), given)[0] for one in slopes), rtol=1e-5, atol=1e-5)
+
+
+def test_functions_of_torch_func_use_torch() -> None:
+    x = torch.linspace(-2, 2, 9)
+    found = torch.func.vmap(torch.func.grad(ACTIVATIONS["gelu"]))(x)
+    torch.testing.assert_close(found, torch.autograd.functional.jacobian(torch.nn.functional.gelu, x).diagonal())
 
 
 def test_where_it_is_used() -> None:

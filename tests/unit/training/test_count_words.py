@@ -11,13 +11,13 @@ import torch
 
 from glassformer.data.columns import Columns, Ragged
 from glassformer.data.labelled_batches import LabelledTexts
-from glassformer.errors import SettingsError
+from glassformer.errors import ModelError, SettingsError
 from glassformer.models.bert import Bert, BertConfig
-from glassformer.nn.word_priors import PARTS, WordPriors, rows_of_pairs, rows_of_words
-from glassformer.tasks.label_start import HIDDEN_TUNED, starting_from_labels
+from glassformer.nn.word_odds import SURE, WordOdds, rows_of_pairs, rows_of_words
+from glassformer.tasks.label_start import HIDDEN_TUNED, starting_from_labels, with_odds_of
 from glassformer.tasks.sentence_classes import ClassRecipe
 from glassformer.tasks.sentence_scores import SentenceScores
-from glassformer.training.count_words import counted_tables, log_odds
+from glassformer.training.count_words import counted_table, folds_of, log_odds
 
 ROWS = 1 << 16  # few collisions
 
@@ -35,89 +35,87 @@ def pool_of(texts: list[list[int]], labels: list[int]) -> LabelledTexts:
     return LabelledTexts(Columns({"text": Ragged.of(texts), "first": first, "label": label}), 0)
 
 
-def tables_of(texts: list[list[int]], labels: list[int]) -> torch.Tensor:
+def table_of(texts: list[list[int]], labels: list[int]) -> torch.Tensor:
     pools: Any = SimpleNamespace(pools=lambda **_: iter([pool_of(texts, labels)]))
-    return counted_tables(pools, rows=ROWS, classes=2, seed=1)
+    return counted_table(pools, rows=ROWS, classes=2, seed=1)
 
 
-def priors_with(tables: torch.Tensor) -> WordPriors:
-    made = WordPriors(ROWS, 2)
-    with torch.no_grad():
-        made.tables.copy_(tables)
-    return made
+def odds_with(table: torch.Tensor) -> WordOdds:
+    made = WordOdds(ROWS, 2)
+    made.fill(table)
+    return made.eval()
 
 
 def test_log_odds_by_hand() -> None:
-    counts = np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 3.0]])
-    found = log_odds(counts)
-    np.testing.assert_allclose(found[0], [np.log(2) / 2, -np.log(2) / 2])  # (3 + 1) / (1 + 1), both sizes the same
-    np.testing.assert_allclose(found[1], 0, atol=1e-12)
-    np.testing.assert_allclose(found[0], -found[2])
-
-
-def test_an_unseen_word_says_nothing_though_classes_differ_in_size() -> None:
-    np.testing.assert_allclose(log_odds(np.array([[90.0, 1.0], [0.0, 0.0]]))[1], 0, atol=1e-12)
+    """Class 0 has twice as many words; a word is expected to be in it twice as often."""
+    counts = np.array([[4.0, 0.0], [0.0, 0.0], [2.0, 3.0]])
+    logs = np.log([[(4 + 3) / (8 / 3 + 3), 3 / (4 / 3 + 3)], [1, 1], [(2 + 3) / (10 / 3 + 3), (3 + 3) / (5 / 3 + 3)]])
+    np.testing.assert_allclose(log_odds(counts), logs - logs.mean(axis=1, keepdims=True))
 
 
 def test_words_that_mean_something_count_and_others_do_not() -> None:
-    tables = tables_of(*texts_where_seven_means_one()).mean(0)
-    seven, other = tables[rows_of_words(7, ROWS)], tables[rows_of_words(np.arange(10, 30), ROWS)]
+    table = table_of(*texts_where_seven_means_one())
+    seven, other = table[rows_of_words(7, ROWS)], table[rows_of_words(np.arange(10, 30), ROWS)]
     assert seven[1] - seven[0] > 0.5
     assert (other[:, 1] - other[:, 0]).abs().max() < 0.5 * (seven[1] - seven[0])
 
 
-def test_shuffled_labels_say_nothing() -> None:
-    """Counted without the text itself, nothing predicts them: the best factor is 0 or tiny."""
-    texts, labels = texts_where_seven_means_one()
-    shuffled = np.random.default_rng(5).permutation(labels).tolist()
-    assert tables_of(texts, shuffled).abs().max() < 0.1 * tables_of(texts, labels).abs().max()
+@pytest.mark.parametrize("rare", [0.5, 0.1, 0.02])
+def test_labels_that_no_word_predicts_give_an_empty_table(rare: float) -> None:
+    """Also if one class is rare: that is no reason to believe words."""
+    source = np.random.default_rng(3)
+    texts, _ = texts_where_seven_means_one(1000)
+    table = table_of(texts, (source.random(1000) < rare).astype(int).tolist())
+    assert table.abs().max() < 0.25
 
 
-def test_in_training_a_text_reads_the_table_that_does_not_know_it() -> None:
-    """A text whose words are in no other text gets no hint from its own label."""
-    texts, labels = texts_where_seven_means_one()
-    texts[0], labels[0] = [901, 902, 903, 904], 1
-    pool, priors = pool_of(texts, labels), priors_with(tables_of(texts, labels))
-    batch = pool.batch(np.array([0, 1]))
-    seen = rows_of_words(torch.arange(30), ROWS)
-    alone = torch.isin(rows_of_words(torch.tensor(texts[0]), ROWS), seen)
-    assert not alone.any(), "no collision of the hash"
-    assert priors.train()(batch)[0].abs().max() < 1e-6
-    assert priors.eval()(batch)[0, 1] > 0.01
+def test_a_rare_class_is_found_by_its_words() -> None:
+    source = np.random.default_rng(4)
+    labels = source.random(1000) < 0.1
+    texts = [[1, *source.integers(10, 30, 6).tolist(), *([7] * bool(one)), 2] for one in labels]
+    pool, odds = pool_of(texts, labels.astype(int).tolist()), odds_with(table_of(texts, labels.astype(int).tolist()))
+    found = odds(pool.batch(np.arange(1000)))
+    said = (found[:, 1] - found[:, 0]).detach().numpy()
+    assert said[labels].min() > said[~labels].max()
+
+
+def test_equal_texts_are_in_the_same_fold_and_empty_ones_are_counted() -> None:
+    columns = pool_of([[5, 6], [9], [5, 6], [], [6, 5], []], [0, 1, 0, 1, 0, 1]).columns
+    folds = folds_of(columns).tolist()
+    assert folds[0] == folds[2] == folds[4] == 11 % 5
+    assert folds[3] == folds[5] == 0
 
 
 def test_padding_says_nothing_and_neighbours_count() -> None:
-    texts = [[5, 6], [5, 6, 5, 8, 9]]
-    pool, tables = pool_of(texts, [0, 1]), torch.zeros(PARTS, ROWS, 2)
-    tables[:, rows_of_pairs(5, 6, ROWS), 1] = 1.0
-    tables[:, rows_of_words(0, ROWS)] = 7.0  # the padding's own row
-    found = priors_with(tables).eval()(pool.batch(np.array([0, 1])))
+    table = torch.zeros(ROWS, 2)
+    table[rows_of_pairs(5, 6, ROWS), 1] = 1.0
+    table[rows_of_words(0, ROWS)] = 7.0  # the padding's own row
+    found = odds_with(table)(pool_of([[5, 6], [5, 6, 5, 8, 9]], [0, 1]).batch(np.array([0, 1])))
     torch.testing.assert_close(found, torch.tensor([[0.0, 1.0], [0.0, 1.0]]))
 
 
-def test_the_table_is_added_to_the_logits_and_not_trained() -> None:
+def test_the_table_is_read_when_the_model_is_used_and_not_in_training() -> None:
     torch.manual_seed(1)
     values = {"vocabulary": 40, "N": 1, "d": 8, "h": 2, "d_ff": 8, "head": "sentence", "pooling": "mean"}
-    model = Bert(BertConfig.model_validate({**values, "pooler": False, "word_priors": ROWS})).eval()
-    assert model.priors is not None
-    assert not model.priors.tables.any()
+    model = Bert(BertConfig.model_validate({**values, "pooler": False, "word_odds": ROWS, "dropout": 0.0})).eval()
     batch = pool_of([[1, 7, 2]], [1]).batch(np.array([0]))
     before = model(batch)
-    with torch.no_grad():
-        model.priors.tables[:, rows_of_words(7, ROWS), 1] = 2.0
-    torch.testing.assert_close(model(batch), before + torch.tensor([[0.0, 2.0]]))
-
-
-@pytest.mark.parametrize("rows", [3, 1000])
-def test_rows_that_are_no_power_of_two_are_refused(rows: int) -> None:
-    with pytest.raises(ValueError, match="power of two"):
-        BertConfig.model_validate({"head": "sentence", "word_priors": rows})
+    assert model.word_odds is not None
+    model.word_odds.fill(torch.zeros(ROWS, 2))
+    assert torch.equal(model(batch), before), "an empty table changes nothing"
+    table = torch.zeros(ROWS, 2)
+    table[rows_of_words(7, ROWS), 1] = 2.0
+    model.word_odds.fill(table)
+    torch.testing.assert_close(model(batch), SURE * before + torch.tensor([[0.0, 2.0]]))
+    torch.testing.assert_close(model.train()(batch), before)
 
 
 def test_only_classes_of_texts_have_such_a_table() -> None:
-    with pytest.raises(ValueError, match="classes of texts"):
-        BertConfig.model_validate({"head": "tokens", "word_priors": 8})
-    recipe: Any = SimpleNamespace(train=SimpleNamespace(first_vectors="random"), model=SimpleNamespace(word_priors=8))
+    with pytest.raises(ValueError, match="power of two"):
+        BertConfig.model_validate({"head": "sentence", "word_odds": 1000})
+    with pytest.raises(ModelError, match="whole texts"):
+        Bert(BertConfig.model_validate({"head": "tokens", "word_odds": 8, "vocabulary": 5}))
+    recipe: Any = SimpleNamespace(train=SimpleNamespace(first_vectors="random"), model=SimpleNamespace(word_odds=8))
     with pytest.raises(SettingsError, match="cannot say scores"):
         SentenceScores().decided(recipe, SimpleNamespace(facts={}))  # type: ignore[arg-type]
 
@@ -126,16 +124,43 @@ def test_only_classes_of_texts_have_such_a_table() -> None:
     ("model", "train", "rows"),
     [
         ({"pooling": "mean"}, {"budget": "5m", "start_from": "there"}, 1 << 15),
-        ({"pooling": "mean", "word_priors": 0}, {"budget": "5m", "start_from": "there"}, 0),
+        ({"pooling": "mean", "word_odds": 0}, {"budget": "5m", "start_from": "there"}, 0),
+        ({"pooling": "mean", "word_odds": 64}, {"budget": "5m", "start_from": "there"}, 64),
         ({"pooling": "first"}, {"budget": "5m", "start_from": "there"}, None),  # it can be exported
         ({"pooling": "mean"}, {"start_from": "there"}, None),
         ({"pooling": "mean"}, {"budget": "5m"}, None),  # from scratch it starts as naive Bayes
     ],
 )
 def test_when_a_pretrained_model_gets_one(model: dict[str, Any], train: dict[str, Any], rows: int | None) -> None:
-    values = {"data": {"files": "texts.tsv"}, "model": {"kind": "bert", **model}, "train": train}
-    findings = SimpleNamespace(characters=5, words=1)
-    material: Any = SimpleNamespace(facts={"columns": ("text", "label"), "findings": findings}, count=2000)
-    found = starting_from_labels(ClassRecipe.model_validate(values), 2, material)
-    assert found.model.word_priors == rows
+    recipe, material = recipe_with(model, train), material_of(1200)
+    found = starting_from_labels(recipe, 2, material)
+    assert found.model.word_odds == rows
     assert (found.data.hidden_words == HIDDEN_TUNED) == ("there" in train.values() and rows is not None)
+
+
+def test_many_classes_have_smaller_tables_or_none() -> None:
+    recipe = recipe_with({"pooling": "mean"}, {"budget": "5m", "start_from": "there"})
+    assert starting_from_labels(recipe, 100, material_of(10**6)).model.word_odds == 1 << 13
+    assert starting_from_labels(recipe, 1000, material_of(10**6)).model.word_odds is None
+
+
+def test_a_continued_run_keeps_its_table() -> None:
+    none, some, zero = (
+        recipe_with({"pooling": "mean", **more}, {}) for more in ({}, {"word_odds": 64}, {"word_odds": 0})
+    )
+    assert with_odds_of(some, some).model.word_odds == 64
+    assert with_odds_of(none, none).model.word_odds == 0
+    assert with_odds_of(zero, none).model.word_odds == 0
+    for now, base in ((zero, some), (some, none)):
+        with pytest.raises(SettingsError, match="which is kept"):
+            with_odds_of(now, base)
+
+
+def recipe_with(model: dict[str, Any], train: dict[str, Any]) -> ClassRecipe:
+    values = {"data": {"files": "texts.tsv"}, "model": {"kind": "bert", **model}, "train": train}
+    return ClassRecipe.model_validate(values)
+
+
+def material_of(count: int) -> Any:
+    findings = SimpleNamespace(characters=5, words=1)
+    return SimpleNamespace(facts={"columns": ("text", "label"), "findings": findings}, count=count)

@@ -1,5 +1,5 @@
 /* Activations in training, in one pass over the values: y = act(x), or act(x) times another tensor (a gate), and the
-   gradients of both. Nothing but x is needed for the backward pass. */
+   gradients of both. The backward pass needs nothing but these inputs. */
 
 #define _GNU_SOURCE /* for dlsym's RTLD_DEFAULT */
 #include <stdatomic.h>
@@ -34,42 +34,42 @@ static inline __attribute__((always_inline)) void backward_vector(
     store(dtimes, grad * activated(given, activation));
 }
 
-static inline __attribute__((always_inline)) void some(
+static inline __attribute__((always_inline)) void portion(
     const Activating *job, int64_t begin, int64_t end, const int backward, const int activation) {
     const float *times = job->times;
     int64_t i = begin;
     for (; i + LANES <= end; i += LANES) {
-        const float *more = times ? times + i : 0;
+        const float *gate = times ? times + i : 0;
         if (backward) {
-            backward_vector(job->x + i, more, job->dy + i, job->dx + i, times ? job->dtimes + i : 0, activation);
+            backward_vector(job->x + i, gate, job->dy + i, job->dx + i, times ? job->dtimes + i : 0, activation);
         } else {
-            forward_vector(job->x + i, more, job->y + i, activation);
+            forward_vector(job->x + i, gate, job->y + i, activation);
         }
     }
     if (i == end) return;
-    float x[LANES] = {0}, more[LANES] = {0}, dy[LANES] = {0}, first[LANES], second[LANES];
+    float x[LANES] = {0}, gate[LANES] = {0}, dy[LANES] = {0}, made[LANES], gate_made[LANES];
     size_t rest = (end - i) * sizeof(float);
     memcpy(x, job->x + i, rest);
-    if (times) memcpy(more, times + i, rest);
+    if (times) memcpy(gate, times + i, rest);
     if (!backward) {
-        forward_vector(x, times ? more : 0, first, activation);
-        memcpy(job->y + i, first, rest);
+        forward_vector(x, times ? gate : 0, made, activation);
+        memcpy(job->y + i, made, rest);
         return;
     }
     memcpy(dy, job->dy + i, rest);
-    backward_vector(x, times ? more : 0, dy, first, second, activation);
-    memcpy(job->dx + i, first, rest);
-    if (times) memcpy(job->dtimes + i, second, rest);
+    backward_vector(x, times ? gate : 0, dy, made, gate_made, activation);
+    memcpy(job->dx + i, made, rest);
+    if (times) memcpy(job->dtimes + i, gate_made, rest);
 }
 
 static inline __attribute__((always_inline)) void all_portions(Activating *job, const int backward) {
     for (int64_t begin; (begin = PORTION * atomic_fetch_add(&job->next, 1)) < job->count;) {
         int64_t end = begin + PORTION < job->count ? begin + PORTION : job->count;
         switch (job->activation) { /* a constant for the compiler */
-            case SILU: some(job, begin, end, backward, SILU); break;
-            case GELU: some(job, begin, end, backward, GELU); break;
-            case GELU_TANH: some(job, begin, end, backward, GELU_TANH); break;
-            default: some(job, begin, end, backward, RELU);
+            case SILU: portion(job, begin, end, backward, SILU); break;
+            case GELU: portion(job, begin, end, backward, GELU); break;
+            case GELU_TANH: portion(job, begin, end, backward, GELU_TANH); break;
+            default: portion(job, begin, end, backward, RELU);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Activations of feed-forward networks, by their numbers in tape.py, and their slopes. */
+/* Activations of feed-forward networks, by their numbers in activations.py, and their slopes. */
 
 #ifndef ACTIVATIONS_H
 #define ACTIVATIONS_H
@@ -12,7 +12,7 @@ enum { PLAIN, RELU, SILU, GELU, GELU_TANH };
 
 static inline vec sigmoid(vec x) { return 1.0f / (1.0f + exponential(-x)); }
 
-/* Phi(-|x|) / e^(-x^2 / 2), for |x| up to 30: a polynomial in 1 / (1 + 0.4 |x|). times |x| e^(-x^2 / 2) its error is at
+/* Phi(-|x|) / e^(-x^2 / 2), for |x| up to 30: a polynomial in 1 / (1 + 0.4 |x|). The error of |x| Phi(-|x|) by it is at
    most 8e-9. */
 static inline vec normal_tail(vec size) {
     vec t = 1.0f / (1.0f + 0.4f * size);
@@ -53,7 +53,8 @@ static inline vec slope_of(vec v, int64_t activation) {
             vec size = size_of(v), bell = exponential(-0.5f * size * size), tail = normal_tail(size) * bell;
             whole negative = (whole)(v < all(0));
             vec below = (vec)((negative & (whole)tail) | (~negative & (whole)(1.0f - tail)));
-            return below + v * bell * 0.39894228f;
+            vec bounded = (vec)((negative & (whole)-size) | (~negative & (whole)size));
+            return below + bounded * bell * 0.39894228f;
         }
         case GELU_TANH: {
             vec share = sigmoid(TWICE_SLOPE * (v + CUBIC * v * v * v));

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ def suits(x: Tensor, times: Tensor | None) -> bool:
         is_plain(x)
         and (times is None or (is_plain(times) and times.shape == x.shape))
         and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
         and kernels() is not None
     )
 
@@ -31,6 +32,7 @@ def is_plain(x: Tensor) -> bool:
 
 def activated(name: str, in_torch: InTorch, x: Tensor, times: Tensor | None = None) -> Tensor:
     """act(x), or act(x) * times. `in_torch` is the same activation, for second derivatives."""
+    x, times = x.contiguous(), None if times is None else times.contiguous()
     y: Tensor = _Activation.apply(x, times, name, in_torch)
     return y
 
@@ -38,7 +40,6 @@ def activated(name: str, in_torch: InTorch, x: Tensor, times: Tensor | None = No
 class _Activation(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, times: Tensor | None, name: str, in_torch: InTorch) -> Tensor:
-        x, times = x.contiguous(), None if times is None else times.contiguous()
         ctx.save_for_backward(x, times)
         ctx.number, ctx.in_torch = NUMBERS[name], in_torch
         y, library = torch.empty_like(x), kernels()
@@ -50,7 +51,7 @@ class _Activation(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, times = ctx.saved_tensors
         if torch.is_grad_enabled():  # for second derivatives
-            return *by_torch(ctx.in_torch, x, times, grad), None, None
+            return *by_torch(ctx.in_torch, x, times, grad, ctx.needs_input_grad), None, None
         grad, library = grad.contiguous(), kernels()
         assert library is not None
         dx, dtimes = torch.empty_like(x), None if times is None else torch.empty_like(x)
@@ -59,14 +60,16 @@ class _Activation(torch.autograd.Function):
         return dx, dtimes, None, None
 
 
-def by_torch(in_torch: InTorch, x: Tensor, times: Tensor | None, grad: Tensor) -> tuple[Tensor, Tensor | None]:
+def by_torch(
+    in_torch: InTorch, x: Tensor, times: Tensor | None, grad: Tensor, needed: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
     """The gradients of x and times, which can be differentiated again."""
     x = x.view_as(x)  # as inputs of their own: `times` may depend on x
-    if times is None:
-        return torch.autograd.grad(in_torch(x), x, grad, create_graph=True)[0], None
-    times = times.view_as(times)
-    dx, dtimes = torch.autograd.grad(in_torch(x) * times, (x, times), grad, create_graph=True)
-    return dx, dtimes
+    times = None if times is None else times.view_as(times)
+    y = in_torch(x) if times is None else in_torch(x) * times
+    inputs = [one for one, is_needed in zip((x, times), needed, strict=False) if one is not None and is_needed]
+    found = iter(torch.autograd.grad(y, inputs, grad, create_graph=True))
+    return next(found) if needed[0] else None, next(found) if times is not None and needed[1] else None
 
 
 def addresses(*tensors: Tensor | None) -> list[int | None]:

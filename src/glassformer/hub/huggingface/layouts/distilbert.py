@@ -88,7 +88,9 @@ def refuse_other(config: BertConfig) -> None:
         and config.pooler_activation != "relu",
         f"pooling = {config.pooling!r}: DistilBERT predicts from the first token": sentence
         and config.pooling != "first",
-        "word_priors: DistilBERT has no table of words beside it": config.word_priors,
+        f"word_odds = {config.word_odds}: DistilBERT has no table of words; train with --set model.word_odds=0": (
+            config.word_odds
+        ),
         "casing = true: DistilBERT does not read how words are capitalised": config.casing,
         f"head_activation = {config.head_activation!r}: DistilBERT has {config.activation!r} there too": (
             config.head_activation not in (None, config.activation)

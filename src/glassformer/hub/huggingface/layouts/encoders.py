@@ -102,10 +102,10 @@ def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[
             f"model.pooling = {config.pooling!r}: Hugging Face's classifiers predict from the first token alone. To "
             "export a classifier, train it with --set model.pooling=first."
         )
-    if getattr(config, "word_priors", 0):
+    if getattr(config, "word_odds", 0):
         raise ExportError(
-            f"model.word_priors = {config.word_priors}: Hugging Face's models have no table of words beside them. To "
-            "export a classifier, train it with --set model.word_priors=0."
+            f"model.word_odds = {config.word_odds}: Hugging Face's models have no table of words beside them. To "
+            "export a classifier, train it with --set model.word_odds=0."
         )
     if config.segments == 0 or getattr(config, "pooler_activation", "tanh") != "tanh":
         raise ExportError("segments = 0 and pooler_activation = 'relu' are DistilBERT's: this family has neither.")
