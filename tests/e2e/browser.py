@@ -28,8 +28,8 @@ def without_scripts(dom: str) -> str:
     return re.sub(r"<script.*?</script>|<style.*?</style>", "", dom, flags=re.S)
 
 
-def widths_on_a_phone(page: str, folder: Path) -> tuple[int, int, int]:
-    """The widths of the view, of what it scrolls and of the body, in a frame of a phone's width.
+def widths_on_a_phone(page: str, folder: Path, *, part: str = "body") -> tuple[int, int, int]:
+    """The widths of the view, of what it scrolls and of the narrowest `part`, in a frame of a phone's width.
 
     (The browser's own window cannot be that narrow.)
     """
@@ -38,10 +38,12 @@ def widths_on_a_phone(page: str, folder: Path) -> tuple[int, int, int]:
       const frame = document.querySelector("iframe");
       frame.onload = () => {
         const all = frame.contentDocument.documentElement;
-        document.body.dataset.widths = [all.clientWidth, all.scrollWidth, frame.contentDocument.body.scrollWidth];
+        const parts = [...frame.contentDocument.querySelectorAll(PART)].map((one) => one.scrollWidth);
+        document.body.dataset.widths = [all.clientWidth, all.scrollWidth, Math.min(...parts)];
       };
     """
+    script = script.replace("PART", repr(part))
     found = re.search(r'data-widths="(\d+),(\d+),(\d+)"', drawn(frame, folder, script=script))
     assert found
-    client, scroll, body = map(int, found.groups())
-    return client, scroll, body
+    client, scroll, narrowest = map(int, found.groups())
+    return client, scroll, narrowest

@@ -180,6 +180,13 @@ def test_a_phone_does_not_scroll_sideways(tmp_path: Path) -> None:
     assert body <= client
 
 
+def test_texts_that_improved_can_be_read_on_a_phone(tmp_path: Path) -> None:
+    seen = Watched("a question", ("right",), (Version(1, 1, "wrong"), Version(2, 2, "right")))
+    page = render_report(Report(title="t", watched=[seen]))
+    client, _, narrowest = widths_on_a_phone(page, tmp_path, part=".watched td")
+    assert narrowest > client / 2
+
+
 def test_scores_are_rounded_once_and_say_how_they_were_decoded(tmp_path: Path) -> None:
     scores = [Score("BLEU", 40.247, 39.047, 41.447, "", 1000, "beam 5")]
     notes = {"score": "Greedy translations of 110 validation sentences."}
