@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glassformer.nn.native import rms_norm as native
 from glassformer.nn.taps import Tap
 
 
@@ -44,4 +45,6 @@ class RMSNorm(nn.Module):
         if self.scale.heard or self.normalized.heard:
             scale = self.scale((x.square().mean(-1, keepdim=True) + self.eps).sqrt())  # (B, T, 1)
             return self.normalized(x / scale) * self.gain
+        if native.suits(x, self.gain):
+            return native.rms_norm(x, self.gain, self.eps)
         return F.rms_norm(x, self.gain.shape, self.gain, self.eps)

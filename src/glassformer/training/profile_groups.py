@@ -32,6 +32,7 @@ SCOPES = {
     "_Linear": PRODUCTS,  # linear; after _LinearCrossEntropy, which begins with the same letters
     "_Dropout": DROPOUT,
     "_Activation": ELEMENTS,
+    "_RmsNorm": NORMS,
     "aten::cross_entropy_loss": OUTPUT,
     "aten::nll_loss": OUTPUT,
     "aten::_log_softmax": OUTPUT,

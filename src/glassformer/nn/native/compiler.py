@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from glassformer.nn.native.private_folder import PrivateFolder
 
 FOLDER = Path(__file__).parent
-SOURCES = [FOLDER / name for name in ("kernels.c", "attention.c", "activations.c", "dropout.c")]
+SOURCES = [FOLDER / name for name in ("kernels.c", "attention.c", "activations.c", "rms_norm.c", "dropout.c")]
 HEADERS = [FOLDER / name for name in ("vectors.h", "activations.h", "team.h", "parallel.h")]
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-pthread", "-shared", "-fPIC")
 SWITCH = "GLASSFORMER_NATIVE"
@@ -169,6 +169,11 @@ def opened(path: str | Path) -> ctypes.CDLL:
     library.activate.restype = None
     library.activate_backward.argtypes = [Whole, Pointer, Pointer, Pointer, Pointer, Pointer, Whole, Whole]
     library.activate_backward.restype = None
+    library.rms_norm.argtypes = [*(4 * [Pointer]), Whole, Whole, ctypes.c_double, Whole]
+    library.rms_norm.restype = None
+    library.rms_norm_backward.argtypes = [*(6 * [Pointer]), Whole, Whole, Whole]
+    library.rms_norm_backward.restype = None
+    library.rms_norm_portions.argtypes, library.rms_norm_portions.restype = [Whole], Whole
     library.attention_size.restype = library.lanes.restype = library.has_threads.restype = Whole
     return library
 
