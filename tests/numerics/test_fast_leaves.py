@@ -96,6 +96,20 @@ def test_rotation_by_complex_numbers_is_the_rotation_of_pairs(width: int) -> Non
     torch.testing.assert_close(rotate(x, rotation), rotate(apart, rotation)[..., :width], rtol=1e-12, atol=1e-14)
 
 
+def test_rotation_in_float32_is_that_of_pairs_also_in_its_gradient() -> None:
+    """The way that training takes: float32, queries in the middle of a fused product."""
+    width, rotation = 10, RotaryPositions(10)(7)
+    qkv = random(3, 7, 3 * 4 * width).float().detach().requires_grad_()
+    x = qkv[..., : 4 * width].unflatten(-1, (4, width)).transpose(1, 2)  # (B, H, T, E)
+    assert suits_complex(x, width)
+    apart = torch.cat([x, x[..., :1]], dim=-1)  # one more value, which is not turned
+    found, wanted = rotate(x, rotation), rotate(apart, rotation)[..., :width]
+    torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
+    grad = random(*found.shape, seed=2).float()
+    slopes = [torch.autograd.grad(y, qkv, grad, retain_graph=True)[0] for y in (found, wanted)]
+    torch.testing.assert_close(*slopes, rtol=1e-6, atol=1e-6)
+
+
 def test_where_the_products_stand_in() -> None:
     q, k = random(2, 2, 3, 5), random(2, 2, 3, 5)
     assert suits(q, k, None)

@@ -351,3 +351,10 @@ def test_a_run_within_a_budget_does_not_time_its_steps_again(toy: Any, tmp_path:
         3,
         -(-3 // read_recipe(RunFolder(tmp_path / "run")).train.valid_every),
     )
+
+
+@pytest.mark.parametrize(("share", "chosen"), [(0.02, 0.0), (0.03, 0.03), (0.2, 0.2)])
+def test_a_dropout_that_drops_next_to_nothing_is_none(share: float, chosen: float) -> None:
+    """Its masks would take time all the same."""
+    rules = BudgetRules(dropout=((0.0, share), (1e9, share)))
+    assert budget_rules.with_training(recipe(), rules, CORPUS, seconds=100).model.dropout == chosen
