@@ -73,7 +73,6 @@ class AnswerSpans(Task):
         train={"optimiser": "adamw"},
         batch_tokens=(2048, 4096),
         weights_per_token=20,
-        quick_predictions=True,
     )
     new_heads = ("head.",)
     decided_names = ("no_answer", "model.vocabulary", "model.head", "model.pooler")

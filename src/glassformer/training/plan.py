@@ -115,15 +115,15 @@ def forecast(
     settings: TrainSettings,
     *,
     loss: Callable[[M], Loss],
-    validation: Callable[[M], Any],
+    validation: Callable[[M], float],
     closing_validations: float = 0.0,
     done: int = 0,
     patience: float | None = None,
 ) -> Forecast:
     """Trains a copy of `model` for about `patience` seconds and forecasts the rest of the run after `done` steps.
 
-    `validation` does the work of one validation with the model it is given. The measurements at the end are estimated
-    to take as long as `closing_validations` validations.
+    `validation` says how many seconds one validation of the model it is given takes. The measurements at the end are
+    estimated to take as long as `closing_validations` validations.
     """
     twin = copy.deepcopy(model)
     tune(twin, settings)
@@ -131,7 +131,7 @@ def forecast(
     step_seconds = time_steps(twin, examples, settings, loss=loss(twin), patience=patience)
     twin.eval()
     give_back_memory()
-    validation_seconds = timed(lambda: validation(twin))
+    validation_seconds = validation(twin)
     give_back_memory()
     found = Forecast(
         steps=0,

@@ -20,7 +20,7 @@ from glassformer.training.budget_rules import R, reported_in, with_vocabulary
 from glassformer.training.machine import device_of_rank, give_back_memory, keep_freed_memory, thread_count
 from glassformer.training.objective import compiled
 from glassformer.training.old_examples import old_materials, wanted_share
-from glassformer.training.plan import Forecast, forecast, refuse_too_large
+from glassformer.training.plan import PATIENCE, Forecast, forecast, refuse_too_large
 from glassformer.training.ranks import ALONE, Ranks
 from glassformer.training.step import Loss
 from glassformer.training.task import Example, Material, Setup, Task, Tokenizers
@@ -220,9 +220,11 @@ class Rehearsal:
         prepared, task = self.prepared, self.prepared.task
         predicting = 0.0
 
-        def validation(model: Any) -> None:
+        def validation(model: Any) -> float:
             nonlocal predicting
-            predicting = rehearse_validation(task, prepared.setup, model, self.held)
+            limit = PATIENCE if patience is None else patience
+            losses, predicting = rehearse_validation(task, prepared.setup, model, self.held, patience=limit)
+            return losses + predicting
 
         found = forecast(
             self.model,

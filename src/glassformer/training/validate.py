@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from glassformer.training.ranks import ALONE, Ranks
 from glassformer.training.task import Example, Listener, Setup, Task
 
 BATCH_TOKENS = 8192  # in a batch whose loss is measured
+FIRST, GROWTH = 16, 4  # a rehearsal predicts this many examples, then this many times as many, while there is time
 WATCHED = 6  # examples whose predictions are shown at every validation
 
 
@@ -94,10 +95,42 @@ def held_losses(task: Task, setup: Setup, model: Any, pool: Pool, ranks: Ranks =
     return found
 
 
+class Rehearsed(NamedTuple):
+    """Seconds that the parts of one validation take."""
+
+    losses: float
+    predictions: float
+
+
 @torch.inference_mode()
-def rehearse_validation(task: Task, setup: Setup, model: Any, held: Held) -> float:
-    """Does the work of one validation with an untrained model; returns the seconds that predictions take."""
-    held_losses(task, setup, model, held.pool)
-    began = time.perf_counter()
-    task.rehearse(task.user(setup, model), held.pool, held.sample)
-    return time.perf_counter() - began
+def rehearse_validation(task: Task, setup: Setup, model: Any, held: Held, *, patience: float) -> Rehearsed:
+    """Does the work of one validation with an untrained model. What would take more than about `patience` seconds is
+    done in part and estimated."""
+    user, device = task.user(setup, model), next(model.parameters()).device
+    batches = epoch_batches(held.pool.lengths, tokens=BATCH_TOKENS, seed=0, epoch=0)
+
+    def measure(count: int) -> None:
+        for number, index in enumerate(batches[:count]):
+            task.losses(setup, model, held.pool.batch(index, random_of(0, number)).to(device))
+
+    def predict(count: int) -> None:
+        task.rehearse(user, held.pool, held.sample[:count])
+
+    sizes = np.cumsum([held.pool.lengths[index].sum() for index in batches])
+    losses, done = timed_in_part(measure, len(batches), first=1, patience=patience)
+    predictions, predicted = timed_in_part(predict, len(held.sample), first=FIRST, patience=patience)
+    return Rehearsed(
+        losses * float(sizes[-1] / max(1, sizes[done - 1])), predictions * len(held.sample) / max(1, predicted)
+    )
+
+
+def timed_in_part(work: Callable[[int], None], total: int, *, first: int, patience: float) -> tuple[float, int]:
+    """Seconds of `work` for as many of `total` units as fit into about `patience` seconds, and how many these were."""
+    count = min(first, total)
+    while True:
+        began = time.perf_counter()
+        work(count)
+        seconds = time.perf_counter() - began
+        if count == total or seconds * GROWTH > patience:
+            return seconds, count
+        count = min(total, count * GROWTH)
