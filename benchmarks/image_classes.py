@@ -34,7 +34,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         data = found_in(given.data, "train")
-        gf.train(task="classify", data=data, out=run, budget=given.budget, train={"seed": given.seed})
+        if not gf.train(task="classify", data=data, out=run, budget=given.budget, train={"seed": given.seed}).stopped:
+            raise SystemExit("The training was interrupted: nothing is scored.")
         trained = open_trained(run)
         examples = read_examples(trained, found_in(given.data, "t10k"), Silent())
         found = evaluate_model(trained.task, trained.setup, trained.user, examples)

@@ -97,7 +97,7 @@ def main() -> None:
 
         recipe = apply_assignments({"train": {"seed": given.seed}}, given.set)
         began = time.perf_counter()
-        gf.train(
+        done = gf.train(
             recipe,
             task="classify",
             data=str(files[0]),
@@ -105,6 +105,8 @@ def main() -> None:
             budget=given.budget,
             start_from=given.model,
         )
+        if not done.stopped:
+            raise SystemExit("The training was interrupted: nothing is scored.")
         taken = time.perf_counter() - began
         found = gf.load(folder / "run").classify([(question, sentence) for question, sentence, _ in test], top=1)
     right = sum(guesses[0].label == label for guesses, (_, _, label) in zip(found, test, strict=True))

@@ -83,7 +83,8 @@ def ours(
     recipe = apply_assignments({"train": {"seed": seed}}, given.set)
     data = {"files": str(written(folder / "train.tsv", train)), "columns": "text,label"}
     out = folder / "run"
-    gf.train(recipe, task="classify", data=data, out=out, budget=budget, start_from=start)
+    if not gf.train(recipe, task="classify", data=data, out=out, budget=budget, start_from=start).stopped:
+        raise SystemExit("The training was interrupted: nothing is scored.")
     found = gf.load(out).classify([text for text, _ in test], top=1)
     return accuracy([guesses[0].label for guesses in found], test)
 
