@@ -216,6 +216,8 @@ def _is_tagged(section: type[Settings], tag: str | int) -> bool:
 def _suggest(name: str, kind: type[Settings]) -> str:
     known = [path for path, _ in walk(kind)]
     section, _, leaf = name.rpartition(".")
+    if name in known:  # of another kind of the same section
+        return f" This {section}.kind has no such setting; others have it."
     close = [path for path in known if path.rpartition(".")[2] == leaf][:1]  # right name, wrong section
     close = close or [path for path in (USUAL_NAMES.get(leaf.lower().replace("-", "_")),) if path in known]
     close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)

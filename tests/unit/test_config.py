@@ -409,3 +409,10 @@ def test_an_endless_file_is_not_read_to_its_end() -> None:
 def test_types_are_named_in_plain_words(tree: dict[str, object], words: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(words)):
         validate(TranslationRecipe, tree)
+
+
+def test_a_setting_of_another_kind_is_not_suggested_for_itself() -> None:
+    from glassformer.tasks.sentence_classes import ClassRecipe
+
+    with pytest.raises(SettingsError, match=r"unknown setting model.pooling. This model.kind has no such setting"):
+        validate(ClassRecipe, {"model": {"kind": "gpt", "pooling": "mean"}})

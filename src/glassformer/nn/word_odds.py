@@ -26,7 +26,7 @@ class WordOdds(nn.Module):
     def __init__(self, rows: int, classes: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.zeros(rows, classes), requires_grad=False)
-        self.sure = nn.Parameter(torch.ones(()), requires_grad=False)  # factor of the model's logits
+        self.sure = nn.Parameter(torch.ones(1), requires_grad=False)  # factor of the model's logits
         self.log_odds = Tap()
 
     @torch.no_grad()

@@ -78,7 +78,7 @@ def with_word_odds(recipe: R, classes: int, texts: int) -> R:
 
 
 def with_odds_of(recipe: R, base: R) -> R:
-    """A run that continues another one keeps its table, or goes on without one."""
+    """A run that continues another one keeps its table; if that had none, it has none either."""
     if not hasattr(base.model, "word_odds"):
         return recipe
     then, now = base.model.word_odds, recipe.model.word_odds
