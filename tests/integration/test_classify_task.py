@@ -562,3 +562,30 @@ def test_imported_models_that_are_not_translators_are_not_taken_for_translators(
         ):
             refused = command(*line)
             assert (refused.code, words in refused.err) == (2, True), refused.err
+
+
+def test_a_table_of_words_is_kept_counted_again_or_left_out(here: Path, tmp_path: Path) -> None:
+    """By a run that continues, one with other labels, and one of another task."""
+    known = tmp_path / "known.tsv"
+    known.write_text("".join(f"{text}\t{label}\n" for text, label in known_rows(here / "train.tsv")))
+    train = {"steps": 2, "threads": 1, "device": "cpu", "old_share": 0.0}
+
+    def table(name: str) -> torch.Tensor:
+        return RunFolder(tmp_path / name).weights()[0]["word_odds.table"]
+
+    def run(name: str, files: Path, **more: Any) -> None:
+        gf.train(task=more.pop("task", "classify"), data=str(files), out=tmp_path / name, train=train, **more)
+
+    gf.train(task="classify", data=str(known), out=tmp_path / "base", **settings({"kind": "bert", "word_odds": 64}))
+    assert table("base").any()
+    run("continued", known, start_from=tmp_path / "base")
+    assert torch.equal(table("continued"), table("base"))
+    others = renamed_labels(here, tmp_path / "others.tsv", {"pos": "a", "neg": "x"})
+    run("others", others, start_from=tmp_path / "base")
+    assert not torch.equal(table("others"), table("base"))
+    scores = tmp_path / "scores.tsv"
+    scores.write_text(known.read_text().replace("\tpos", "\t1.0").replace("\tneg", "\t0.0"))
+    run("scores", scores, start_from=tmp_path / "base", task="similar")
+    assert "word_odds.table" not in RunFolder(tmp_path / "scores").weights()[0]
+    with pytest.raises(GlassformerError, match="which is kept"):
+        run("refused", known, start_from=tmp_path / "base", model={"word_odds": 0})
