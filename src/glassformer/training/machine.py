@@ -102,8 +102,11 @@ def choose_device(name: str) -> torch.device:
 
 
 def precision_on(device: str) -> str:
-    """bf16 where the hardware multiplies in it, else fp32."""
-    if device.startswith("cuda"):
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    found = torch.cpu.get_capabilities() if device == "cpu" else {}
-    return "bf16" if found.get("amx_bf16") else "fp32"
+    """bf16 on GPUs that multiply in it, else fp32.
+
+    CPUs compute in fp32, also those that multiply faster in bf16 (AMX): autocast leaves our kernels, which are float32,
+    and converts between the formats around every product. A small language model trained at 0.7 times the speed of a
+    plain float32 loop that way.
+    """
+    fast = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
+    return "bf16" if fast else "fp32"

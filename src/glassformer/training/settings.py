@@ -201,7 +201,7 @@ class TrainSettings(Settings):
         False, description="Use torch.compile: faster on GPUs and in long runs, slower for small models on CPUs."
     )
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto", description="fp32, or bf16 with autocast. auto: bf16 if the hardware supports it, else fp32."
+        "auto", description="fp32, or bf16 with autocast. auto: bf16 on GPUs that multiply in it, else fp32."
     )
 
     @model_validator(mode="after")

@@ -100,8 +100,9 @@ def test_in_another_thread_signals_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize(("has", "precision"), [(True, "bf16"), (False, "fp32")])
-def test_bf16_where_the_hardware_multiplies_in_it(has: bool, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has})
+def test_bf16_on_gpus_that_multiply_in_it(has: bool, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has)
-    assert precision_on("cpu") == precision_on("cuda:1") == precision
+    assert precision_on("cuda:1") == precision
+    assert precision_on("cpu") == "fp32"
     assert precision_on("mps") == "fp32"
