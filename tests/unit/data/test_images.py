@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import io
 import sys
 from pathlib import Path
@@ -194,19 +193,29 @@ def test_without_pillow_its_files_are_refused(tmp_path: Path, monkeypatch: pytes
         list(read_pictures(str(tmp_path / "photo.jpg")))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reason="Pillow is not installed")
-@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "1", "P"])
+@pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "1", "P"])
 def test_pillows_files(mode: str, tmp_path: Path) -> None:
     from PIL import Image
 
     image = Image.fromarray(COLOUR).convert(mode)
     image.save(tmp_path / "image.png")
-    kept = mode if mode in ("L", "RGB", "RGBA") else "RGB"
+    kept = {"L": "L", "1": "L", "LA": "RGBA", "RGBA": "RGBA"}.get(mode, "RGB")
     expected = np.asarray(image.convert(kept))
     assert np.array_equal(only(tmp_path / "image.png"), expected if expected.ndim == 3 else expected[:, :, None])
     (tmp_path / "cut.png").write_bytes((tmp_path / "image.png").read_bytes()[:40])
     with pytest.raises(DataError, match=r"cut\.png"):
         only(tmp_path / "cut.png")
+
+
+def test_grey_images_of_16_bits_are_scaled(tmp_path: Path) -> None:
+    from PIL import Image
+
+    values = np.array([[0, 257, 300], [32_768, 65_000, 65_535]], dtype=np.uint16)
+    Image.fromarray(values).save(tmp_path / "deep.png")
+    assert only(tmp_path / "deep.png")[:, :, 0].tolist() == [[0, 1, 1], [128, 253, 255]]
+    Image.fromarray(values.astype(np.float32)).save(tmp_path / "real.tiff")
+    with pytest.raises(DataError, match=r"real\.tiff: its values are not whole numbers"):
+        only(tmp_path / "real.tiff")
 
 
 # Preparation

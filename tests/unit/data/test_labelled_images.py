@@ -175,3 +175,11 @@ def test_larger_images_of_several_sizes_are_resized(tmp_path: Path) -> None:
     found, lines = read(str(tmp_path / "all"), valid="30%")
     assert next(found.train()).pixels.shape == (64, 64, 3)
     assert any("2 sizes, from 70 x 73 to 90 x 93 pixels, resized to 64 x 64" in line for line in lines)
+
+
+def test_if_no_image_can_be_read_the_first_reason_is_given(tmp_path: Path) -> None:
+    for name in NAMES:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "broken.png").write_bytes(b"\x89PNG broken")
+    with pytest.raises(DataError, match=r"None of the images can be read\. The first one: .*broken\.png"):
+        read(str(tmp_path))

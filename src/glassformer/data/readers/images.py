@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after any comments
 CHOICE = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 SCENE = re.compile(r"scenes:(?P<first>\d{1,4})(?:-(?P<last>\d{1,4}))?")  # drawn ones, of the test part
 MOST_PIXELS = 100_000_000  # of one image
+DEEP = ("I", "F")  # Pillow's modes for grey values of more than 8 bits
+KEPT_MODES = {"1": "L", "L": "L", "LA": "RGBA", "RGBA": "RGBA", "PA": "RGBA"}  # all others become RGB
 
 
 @dataclass(frozen=True)
@@ -185,10 +188,20 @@ def by_pillow(path: Path) -> Picture:
             if image.width * image.height > MOST_PIXELS:
                 raise DataError(f"{shown(path)}: {image.width:,} x {image.height:,} pixels. Make it smaller first.")
             upright = ImageOps.exif_transpose(image)
-            kind = upright.mode if upright.mode in ("L", "RGB", "RGBA") else "RGB"
-            pixels = np.asarray(upright.convert(kind), dtype=np.uint8)
+            if upright.mode.startswith(DEEP):
+                return in_bytes(np.asarray(upright), path)
+            pixels = np.asarray(upright.convert(KEPT_MODES.get(upright.mode, "RGB")), dtype=np.uint8)
     except UnidentifiedImageError:
         raise DataError(f"{shown(path)}: not a readable image.") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DataError(f"{shown(path)}: cannot be read as an image ({error}).") from None
     return pixels if pixels.ndim == 3 else pixels[:, :, None]
+
+
+def in_bytes(values: NDArray[Any], path: Path) -> Picture:
+    """Grey values of 16 bits, scaled to 8; Pillow's own conversion would make nearly all of them white."""
+    if values.dtype.kind == "f" or values.min(initial=0) < 0 or values.max(initial=0) >= 1 << 16:
+        raise DataError(
+            f"{shown(path)}: its values are not whole numbers from 0 to 65,535. Convert it to 8 or 16 bits."
+        )
+    return np.rint(values.astype(np.float64) / 257).astype(np.uint8)[:, :, None]

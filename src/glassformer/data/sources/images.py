@@ -56,21 +56,25 @@ def shape_of(data: ImageSettings, units: Sequence[ImageUnit], model: tuple[tuple
     """The size and channels: as set, as the model to start from reads them, or as the first images have them."""
     if model is not None:
         return Shape(data.image or model[0], model[1])
-    seen = list(first_pictures(units))
+    reasons: list[DataError] = []
+    seen = list(first_pictures(units, reasons))
     if not seen:
-        raise DataError("None of the images can be read. `glassformer doctor --task classify-images` lists them.")
+        why = f" The first one: {reasons[0]}" if reasons else ""
+        raise DataError(f"None of the images can be read.{why}")
     sizes = {picture.shape[:2] for picture in seen}
     own = next(iter(sizes)) if len(sizes) == 1 and max(map(max, sizes)) <= USUAL_SIDE else (USUAL_SIDE, USUAL_SIDE)
     return Shape(data.image or (int(own[0]), int(own[1])), 1 if all(is_grey(picture) for picture in seen) else 3)
 
 
-def first_pictures(units: Sequence[ImageUnit]) -> Iterator[Picture]:
-    """Some images, evenly taken from all."""
+def first_pictures(units: Sequence[ImageUnit], reasons: list[DataError]) -> Iterator[Picture]:
+    """Some images, evenly taken from all; `reasons` gets why others of them cannot be read."""
     for i in range(0, len(units), max(1, len(units) // LOOKED_AT)):
         load = units[i].load
-        with suppress(DataError):
+        try:
             if load is not None:
                 yield load()
+        except DataError as error:
+            reasons.append(error)
 
 
 def is_grey(picture: Picture) -> bool:
