@@ -51,12 +51,13 @@ class Account:
 
     def add(self, events: Sequence[Event]) -> None:
         forward: dict[int, str] = {}
+        attention: dict[int, float] = {}  # by sequence number: the forward pass of attention in C
         for event in events:
             name, seconds = group_of(event, forward), event.own / 1e6
             self.groups[name] += seconds
             if name == groups.OTHERS:
                 self.others[event.name] += seconds
-            if name != groups.OPTIMISER and (flops := flops_of(event)):
+            if name != groups.OPTIMISER and (flops := flops_of(event) or native_attention_flops(event, attention)):
                 self.flops += flops
                 self.product_seconds += seconds
 
@@ -129,6 +130,16 @@ def flops_of(event: Event) -> float:
     else:
         return 0.0
     return 2.0 * prod(rows) * columns[-1]
+
+
+def native_attention_flops(event: Event, forward: dict[int, float]) -> float:
+    """The same for attention in C. Its backward pass has no shapes of its own: `forward` remembers those before."""
+    if event.sequence is None or not event.name.startswith("_Attention"):
+        return 0.0
+    if event.name.startswith("_AttentionBackward"):
+        return 2.5 * forward.get(event.sequence, 0.0)
+    forward[event.sequence] = attention_flops(event.shapes, backward=False)
+    return forward[event.sequence]
 
 
 def attention_flops(shapes: Sequence[Sequence[int]], *, backward: bool) -> float:

@@ -101,6 +101,17 @@ def test_the_arithmetic_of_products(name: str, shapes: list[list[int]], flops: f
     assert flops_of(found) == flops
 
 
+def test_the_arithmetic_of_attention_in_c() -> None:
+    shapes = [[2, 3, 5, 8], [2, 3, 11, 8], [2, 3, 11, 8], [], [], []]
+    account = account_of(
+        event("_Attention", 0, 30, **{"Sequence number": 3, "Input Dims": shapes}),
+        event(ENGINE + "_AttentionBackward", 50, 60, **{"Sequence number": 3}),
+        event("_AttentionBackward", 60, 40, **{"Sequence number": 3, "Input Dims": [[2, 5, 3, 8]]}),
+    )
+    assert account.flops == (4 + 10) * 2 * 3 * 5 * 8 * 11
+    assert account.product_seconds == pytest.approx((30 + 40) / 1e6)
+
+
 # A real model
 
 
