@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 import glassformer as gf
 from glassformer.errors import RunError
+from glassformer.hub.huggingface.adapted import read_adapted
 from glassformer.tasks.exporting import export_adapter, export_to_huggingface
 from glassformer.tasks.loading import load_bundle
 from glassformer.training import fine_tune
@@ -59,6 +60,26 @@ def test_base_and_adapter_are_the_merged_model(exported: tuple[str, Path]) -> No
         else:
             expected = adapter.get(f"base_model.model.{name}", weight)
         torch.testing.assert_close(merged[name], expected, rtol=0, atol=1e-6)
+
+
+def test_adapters_are_read_back_onto_their_base(exported: tuple[str, Path]) -> None:
+    _, folder = exported
+    found = read_adapted(folder / "adapter", folder / "base-hf").model.state_dict()
+    merged = load_bundle(folder / "run-hf").model.state_dict()
+    assert found.keys() == merged.keys()
+    for name, weight in merged.items():
+        torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-6, msg=name)
+
+
+def test_the_command_line_imports_adapters(exported: tuple[str, Path], command: Callable[..., Any]) -> None:
+    _, folder = exported
+    done = command("import", folder / "adapter", "--out", folder / "alone")
+    assert done.code == 2
+    assert "do not name their base model" in done.err
+    done = command("import", folder / "adapter", "--base", folder / "base-hf", "--out", folder / "imported")
+    assert done.code == 0, done.err
+    imported, run = (load_bundle(folder / name).model.state_dict() for name in ("imported", "run-hf"))
+    assert all(torch.allclose(imported[name], run[name], atol=1e-6) for name in run)
 
 
 def test_names_are_those_of_peft(exported: tuple[str, Path]) -> None:

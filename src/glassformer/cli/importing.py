@@ -22,6 +22,9 @@ IMPORT_EXAMPLES = """
   glassformer import openai-community/gpt2 --out models/gpt2
       [dim]a name on the Hugging Face Hub, where there is a network; needs `pip install 'glassformer\\[hub]'`[/dim]
 
+  glassformer import downloads/adapter --base downloads/bert --out models/tuned
+      [dim]LoRA adapters of `peft` and the model they were trained on: one plain model[/dim]
+
   glassformer import downloads/stories260K.bin --out models/stories
       [dim]a file of llama2.c, with its tok512.bin in the same folder; may be compressed (.xz)[/dim]
 """
@@ -70,10 +73,15 @@ def import_(
     path: Annotated[
         str,
         typer.Argument(
-            metavar="PATH", help="A Hugging Face folder, a name on the Hub (org/name), or a file of llama2.c."
+            metavar="PATH",
+            help="A Hugging Face folder, adapters of `peft`, a name on the Hub (org/name), or a file of llama2.c.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="A new folder for the model.")],
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="For adapters of `peft`: their base model, if not the one they name."),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Import a pretrained model: BERT, RoBERTa, GPT-2, Llama, Mixtral, T5, ViT, MarianMT and similar models."""
@@ -83,7 +91,7 @@ def import_(
     from glassformer.store.weights import parameter_count
 
     refuse_existing(out)
-    found = read_model(local_folder(path))
+    found = read_model(local_folder(path), base=None if base is None else local_folder(base))
     about = {"from": path, "model_type": found.extras["model_type"]}
     save_bundle(found, out, about={"imported": about})
     count = parameter_count(found.model)

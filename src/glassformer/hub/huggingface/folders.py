@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -20,7 +20,8 @@ from glassformer.hub.huggingface.checkpoint import (
     read_json,
     write_checkpoint,
 )
-from glassformer.hub.huggingface.filling import Plan, filled
+from glassformer.hub.huggingface.fields import Fields
+from glassformer.hub.huggingface.filling import Plan, Tensors, filled
 from glassformer.hub.huggingface.layout import Layout, Theirs
 from glassformer.hub.huggingface.layouts import layout_for, layouts_of
 from glassformer.hub.huggingface.marks import GENERATION, generation_fields, read_marks
@@ -35,15 +36,33 @@ CONFIG = "config.json"
 # Reading
 
 
+class Opened(NamedTuple):
+    """The files of a model: config.json, and its tensors under their current names."""
+
+    folder: Path
+    theirs: Fields
+    layout: Layout
+    tensors: Tensors
+
+
 def read_folder(path: str | Path) -> Bundle:
     """The model of a Hugging Face folder, with what belongs to it."""
-    folder = Path(path)
+    return model_in(open_model(Path(path)))
+
+
+def open_model(folder: Path) -> Opened:
+    """Reads config.json and the names of the tensors."""
     theirs = read_config(folder)
     layout = layout_for(theirs)
     checkpoint = open_checkpoint(folder)
-    names = renamed(checkpoint, layout)
-    values = layout.to_config(theirs, frozenset(names))
-    model = filled(layout, values, Renamed(checkpoint, names), origin=str(folder))
+    return Opened(folder, theirs, layout, Renamed(checkpoint, renamed(checkpoint, layout)))
+
+
+def model_in(opened: Opened) -> Bundle:
+    """Builds the model and fills in its tensors."""
+    folder, theirs, layout, tensors = opened
+    values = layout.to_config(theirs, frozenset(tensors))
+    model = filled(layout, values, tensors, origin=str(folder))
     tokenizer, target = read_tokenizers(folder, theirs)
     return Bundle(
         layout.kind,
@@ -60,7 +79,7 @@ def output_vocabulary(values: Mapping[str, Any]) -> int | None:
     return values.get("target_vocabulary", values.get("vocabulary"))
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> Fields:
     """config.json; an error if it is of a kind that cannot be read."""
     if not folder.is_dir():
         raise ImportingError(f"{folder} is not a folder. A Hugging Face folder has config.json and model.safetensors.")

@@ -1,0 +1,189 @@
+"""Reads LoRA adapters of the library `peft` and adds them to the matrices of their base model.
+
+A folder of `peft` holds adapter_config.json and adapter_model.safetensors: for a matrix W the thin matrices A and B,
+and the heads that were trained whole. The result is a plain model with W + scale * B A.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from glassformer.errors import ImportingError
+from glassformer.hub.huggingface import fields
+from glassformer.hub.huggingface.adapters import BASE, CONFIG, TASKS, WEIGHTS
+from glassformer.hub.huggingface.checkpoint import Checkpoint, raise_all, read_json
+from glassformer.hub.huggingface.fields import Fields
+from glassformer.hub.huggingface.filling import Tensors
+from glassformer.hub.huggingface.folders import CONFIG as MODEL
+from glassformer.hub.huggingface.folders import Opened, model_in, open_model
+from glassformer.printable import printable
+from glassformer.store.bundle import Bundle
+
+A, B = ".lora_A.weight", ".lora_B.weight"
+SAVED = ".modules_to_save"  # old versions of peft leave it in the names
+OTHER_KINDS = {"use_dora": "DoRA", "lora_bias": "adapters with a bias", "megatron_config": "Megatron's layers"}
+
+
+def is_adapter(folder: Path) -> bool:
+    return (folder / CONFIG).is_file() and not (folder / MODEL).is_file()
+
+
+def read_adapted(folder: Path, base: Path | None = None) -> Bundle:
+    """The base model with the adapters of `folder` added. Without `base`, the folder that the adapters name."""
+    settings = read_json(folder / CONFIG)
+    refuse_other_kinds(settings)
+    if not (folder / WEIGHTS).is_file():
+        raise ImportingError(
+            f"{folder} has no {WEIGHTS}. A file adapter_model.bin is a pickle, which can run arbitrary code when it is "
+            "read: load the adapters with `peft` if you trust their author, and save them again."
+        )
+    adapter = Adapter.of(Checkpoint([folder / WEIGHTS]), settings)
+    opened = open_model(base or named_base(settings, folder))
+    tensors = WithAdapter(opened.tensors, adapter, opened.layout.prefixes)
+    theirs = with_classes(opened.theirs, adapter)
+    return model_in(Opened(opened.folder, theirs, opened.layout, tensors))
+
+
+def named_base(settings: Fields, folder: Path) -> Path:
+    """The folder of the base model that the adapters name; an error if it is not there."""
+    named = settings.get("base_model_name_or_path")
+    base = Path(named) if isinstance(named, str) and named else None
+    if base is None or not (base / MODEL).is_file():
+        whose = "do not name their base model" if base is None else f"belong to {printable(str(named))}, not found here"
+        raise ImportingError(
+            f"{folder} has adapters, which {whose}. Name the folder of that model: "
+            f"glassformer import {folder} --base MODEL --out OUT"
+        )
+    return base
+
+
+def refuse_other_kinds(settings: Fields) -> None:
+    """Adapters of which we would compute something else."""
+    if settings.get("peft_type") != "LORA":
+        raise fields.wrong(settings, "peft_type", "LORA, the only kind of adapter that can be read")
+    fields.must_be(settings, "bias", "none")
+    for field, words in OTHER_KINDS.items():
+        if settings.get(field):
+            raise ImportingError(f"{settings.origin}: {field} is set: {words} cannot be read, plain LoRA can.")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The tensors of an adapter by the names of the base model's modules."""
+
+    pairs: Mapping[str, tuple[Tensor, Tensor, float]]  # module: A, B, scale
+    whole: Mapping[str, Tensor]  # tensors that replace those of the base, or are new
+    transposed: bool  # the matrices of the base are stored as (in, out)
+    task: str | None
+
+    @classmethod
+    def of(cls, tensors: Checkpoint, settings: Fields) -> Adapter:
+        names = {name.removeprefix(BASE).replace(SAVED, ""): name for name in tensors}
+        modules = sorted(name.removesuffix(A) for name in names if name.endswith(A))
+        odd = [name for name in names if "lora_" in name and not name.endswith((A, B))]
+        odd += [f"{module}{A} without {B}" for module in modules if module + B not in names]
+        odd += [name for name in names if name.endswith(B) and name.removesuffix(B) not in modules]
+        raise_all([f"{name} cannot be read" for name in odd], origin=str(settings.origin))
+        pairs = {}
+        for module in modules:
+            a, b = (tensors[names[module + end]].float() for end in (A, B))
+            pairs[module] = a, b, scale_of(module, len(a), settings)
+        whole = {name: tensors[place] for name, place in names.items() if not name.endswith((A, B))}
+        task = fields.one_of(settings, "task_type", {None: None, "": None, **{one: one for one in TASKS.values()}})
+        return cls(pairs, whole, fields.flag(settings, "fan_in_fan_out", False), task)
+
+
+def scale_of(module: str, rank: int, settings: Fields) -> float:
+    """alpha / rank, or alpha / sqrt(rank) for rank-stabilised adapters."""
+    alpha = fields.number(settings, "lora_alpha")
+    patterns = settings.get("alpha_pattern") or {}
+    if not isinstance(patterns, dict):
+        raise fields.wrong(settings, "alpha_pattern", "an object with names of modules and numbers")
+    for pattern in patterns:
+        if fits(pattern, module):
+            alpha = fields.number(patterns, pattern)
+            break
+    return alpha / (math.sqrt(rank) if fields.flag(settings, "use_rslora", False) else rank)
+
+
+def fits(pattern: str, module: str) -> bool:
+    """Whether a pattern is the name of a module or of its last parts; it may be a regular expression."""
+    try:
+        return re.fullmatch(rf"(?:.*\.)?(?:{pattern})", module) is not None
+    except re.error:
+        return module == pattern or module.endswith(f".{pattern}")
+
+
+class WithAdapter(Mapping[str, Tensor]):
+    """The tensors of the base model with an adapter added; each is computed when it is read."""
+
+    def __init__(self, base: Tensors, adapter: Adapter, prefixes: tuple[str, ...]) -> None:
+        self.base, self.adapter = base, adapter
+        self.whole = {self.found(name, prefixes) or name: value for name, value in adapter.whole.items()}
+        places = {module: self.found(f"{module}.weight", prefixes) for module in adapter.pairs}
+        missing = [f"{module}, which the base model does not have" for module, name in places.items() if name is None]
+        raise_all(missing, origin="The adapters are for other modules")
+        self.modules = {name: module for module, name in places.items() if name is not None}
+        raise_all(list(self.misfits()), origin="The adapters do not fit the base model")
+
+    def found(self, name: str, prefixes: tuple[str, ...]) -> str | None:
+        """The name in the base model, whose body may have a prefix less or more."""
+        bare = {name.removeprefix(prefix) for prefix in prefixes if name.startswith(prefix)} | {name}
+        options = [name, *(prefix + one for one in sorted(bare) for prefix in prefixes)]
+        return next((one for one in options if one in self.base), None)
+
+    def misfits(self) -> Iterator[str]:
+        for name, module in self.modules.items():
+            a, b, _ = self.adapter.pairs[module]
+            shape = self.base.shape(name)
+            product = (a.shape[1], b.shape[0]) if self.adapter.transposed else (b.shape[0], a.shape[1])
+            if shape != product or a.shape[0] != b.shape[1]:
+                yield f"{name} has shape {shape}, the product of its adapters {product}"
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name in self.whole:
+            return self.whole[name]
+        weight = self.base[name]
+        if name not in self.modules:
+            return weight
+        a, b, scale = self.adapter.pairs[self.modules[name]]
+        product = scale * (b @ a)
+        return weight.float() + (product.mT if self.adapter.transposed else product)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(self.base), **self.whole})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.whole or name in self.base
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self.whole[name].shape) if name in self.whole else self.base.shape(name)
+
+    def holds_weights(self, name: str) -> bool:
+        return self.whole[name].is_floating_point() if name in self.whole else self.base.holds_weights(name)
+
+
+def with_classes(theirs: Fields, adapter: Adapter) -> Fields:
+    """config.json of the base model, with the classes of a head that the adapters bring along."""
+    heads = [value for name, value in adapter.whole.items() if name.endswith(("classifier.weight", "score.weight"))]
+    heads += [value for name, value in adapter.whole.items() if name.endswith("classifier.out_proj.weight")]
+    if not heads:
+        return theirs
+    count, named = len(heads[-1]), theirs.get("id2label")
+    own = dict(theirs)
+    if not isinstance(named, dict) or len(named) != count:
+        own["id2label"] = {str(number): f"LABEL_{number}" for number in range(count)}
+    ending = next((end for end, task in TASKS.items() if task == adapter.task and "Class" in end), None)
+    if ending is not None:
+        body = re.sub(r"(For\w+|Model|LMHeadModel)$", "", str((theirs.get("architectures") or [""])[0]))
+        own["architectures"] = [f"{body}For{ending}"]
+    return Fields(own, origin=theirs.origin)
