@@ -3,7 +3,11 @@
 A word is one token, or two neighbouring ones; a hash gives each a row of a table, and the rows of a text are added up
 (naive Bayes). A pretrained model that has seen a few thousand labelled texts knows little of single words, so this is a
 second opinion that errs elsewhere. The model is trained without it: together, each would learn only what the other
-lacks. The two are mixed when the model is used.
+lacks. The two are mixed when the model is used:
+
+    logits = shares + sure * (logits of the model - shares) + sum of the words' log odds
+
+where the shares are the logs of how frequent each class is: only what the model adds to them is too sure.
 Shapes: B texts, T tokens, K classes, S rows of the table (a power of two).
 """
 
@@ -26,13 +30,15 @@ class WordOdds(nn.Module):
     def __init__(self, rows: int, classes: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.zeros(rows, classes), requires_grad=False)
-        self.sure = nn.Parameter(torch.ones(1), requires_grad=False)  # factor of the model's logits
+        self.shares = nn.Parameter(torch.zeros(classes), requires_grad=False)
+        self.sure = nn.Parameter(torch.ones(1), requires_grad=False)
         self.log_odds = Tap()
 
     @torch.no_grad()
-    def fill(self, table: Tensor) -> None:
+    def fill(self, table: Tensor, shares: Tensor) -> None:
         """A table in which no word says anything leaves the model's logits as they are."""
         self.table.copy_(table)
+        self.shares.copy_(shares)
         self.sure.fill_(SURE if table.any() else 1.0)
 
     def forward(self, batch: Any) -> Tensor:
@@ -45,7 +51,9 @@ class WordOdds(nn.Module):
 
     def mixed(self, logits: Tensor, batch: Any) -> Tensor:
         """The logits of the model (B, K) and what the words say; in training the logits alone."""
-        return logits if self.training else self.sure * logits + self(batch).to(logits.dtype)
+        if self.training:
+            return logits
+        return self.sure * logits + (1 - self.sure) * self.shares + self(batch).to(logits.dtype)
 
 
 def rows_of_words(ids: Any, rows: int) -> Any:

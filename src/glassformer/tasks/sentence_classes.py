@@ -208,7 +208,7 @@ class SentenceClasses(Task):
         if rows := getattr(recipe.model, "word_odds", 0):
             listener.on_stage("Counting what each word says about the class")
             sizes = {"rows": rows, "classes": recipe.model.classes}
-            model.word_odds.fill(counted_table(examples, **sizes, seed=recipe.train.seed))
+            model.word_odds.fill(*counted_table(examples, **sizes, seed=recipe.train.seed))
 
     def output_width(self, setup: Setup) -> int:  # noqa: ARG002
         return 0  # one prediction per text costs little compared with its tokens

@@ -27,16 +27,19 @@ Numbers = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
-def counted_table(examples: Pools, *, rows: int, classes: int, seed: int) -> Tensor:
-    """(S, K): the log odds of each word, times the best factor."""
+def counted_table(examples: Pools, *, rows: int, classes: int, seed: int) -> tuple[Tensor, Tensor]:
+    """(S, K): the log odds of each word, times the best factor; and (K,): the log share of each class, less the mean."""
     texts = list(some_texts(examples, seed))
     counts = np.zeros((FOLDS, rows, classes), dtype=np.float32)
     for columns in texts:
         text, row = words_of(columns, rows)
         np.add.at(counts, (folds_of(columns)[text], row, labels_of(columns)[text]), 1)
     total = counts.sum(axis=0, dtype=np.float64)
-    factor = best_factor(texts, counts, total)
-    return torch.from_numpy(factor * log_odds(total)).float()
+    labels = np.concatenate([labels_of(columns) for columns in texts])
+    often = np.log(np.bincount(labels, minlength=classes) + 1.0)  # how frequent each class is
+    factor = best_factor(texts, counts, total, labels=labels, often=often)
+    table, shares = factor * log_odds(total), often - often.mean()
+    return torch.from_numpy(table).float(), torch.from_numpy(shares).float()
 
 
 def some_texts(examples: Pools, seed: int) -> Iterator[Columns]:
@@ -78,7 +81,9 @@ def log_odds(counts: Numbers) -> Numbers:
     return found
 
 
-def best_factor(texts: list[Columns], counts: NDArray[np.float32], total: Numbers) -> float:
+def best_factor(
+    texts: list[Columns], counts: NDArray[np.float32], total: Numbers, *, labels: Whole, often: Numbers
+) -> float:
     """The factor with the lowest cross-entropy of the texts, each fold by the log odds of the others."""
     sums = np.concatenate([np.zeros((len(columns), counts.shape[2])) for columns in texts])  # (N, K)
     for fold, own in enumerate(counts):
@@ -89,8 +94,6 @@ def best_factor(texts: list[Columns], counts: NDArray[np.float32], total: Number
             chosen = folds_of(columns) == fold
             sums[there][chosen] = sums_of(columns, odds)[chosen]
             place += len(columns)
-    labels = np.concatenate([labels_of(columns) for columns in texts])
-    often = np.log(np.bincount(labels, minlength=sums.shape[1]) + 1.0)  # how frequent each class is
     return float(min(FACTORS, key=lambda factor: cross_entropy(factor * sums + often, labels)))
 
 

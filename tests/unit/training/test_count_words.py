@@ -37,12 +37,12 @@ def pool_of(texts: list[list[int]], labels: list[int]) -> LabelledTexts:
 
 def table_of(texts: list[list[int]], labels: list[int]) -> torch.Tensor:
     pools: Any = SimpleNamespace(pools=lambda **_: iter([pool_of(texts, labels)]))
-    return counted_table(pools, rows=ROWS, classes=2, seed=1)
+    return counted_table(pools, rows=ROWS, classes=2, seed=1)[0]
 
 
 def odds_with(table: torch.Tensor) -> WordOdds:
     made = WordOdds(ROWS, 2)
-    made.fill(table)
+    made.fill(table, torch.zeros(2))
     return made.eval()
 
 
@@ -67,6 +67,20 @@ def test_labels_that_no_word_predicts_give_an_empty_table(rare: float) -> None:
     texts, _ = texts_where_seven_means_one(1000)
     table = table_of(texts, (source.random(1000) < rare).astype(int).tolist())
     assert table.abs().max() < 0.25
+
+
+def test_a_model_that_has_learned_only_the_shares_of_the_classes_keeps_them() -> None:
+    source = np.random.default_rng(5)
+    texts, _ = texts_where_seven_means_one(1000)
+    labels = (source.random(1000) < 0.05).astype(int)
+    pools: Any = SimpleNamespace(pools=lambda **_: iter([pool_of(texts, labels.tolist())]))
+    _, shares = counted_table(pools, rows=ROWS, classes=2, seed=1)
+    torch.testing.assert_close(shares.softmax(0)[1], torch.tensor(labels.mean()).float(), rtol=0.03, atol=0.0)
+    odds, table = WordOdds(ROWS, 2).eval(), torch.zeros(ROWS, 2)
+    table[0, 0] = 1.0  # of a word that the text does not have
+    odds.fill(table, shares)
+    batch = pool_of([[5]], [0]).batch(np.array([0]))
+    torch.testing.assert_close(odds.mixed(shares[None], batch), shares[None])
 
 
 def test_a_rare_class_is_found_by_its_words() -> None:
@@ -101,12 +115,14 @@ def test_the_table_is_read_when_the_model_is_used_and_not_in_training() -> None:
     batch = pool_of([[1, 7, 2]], [1]).batch(np.array([0]))
     before = model(batch)
     assert model.word_odds is not None
-    model.word_odds.fill(torch.zeros(ROWS, 2))
+    shares = torch.tensor([1.5, -1.5])
+    model.word_odds.fill(torch.zeros(ROWS, 2), shares)
     assert torch.equal(model(batch), before), "an empty table changes nothing"
     table = torch.zeros(ROWS, 2)
     table[rows_of_words(7, ROWS), 1] = 2.0
-    model.word_odds.fill(table)
-    torch.testing.assert_close(model(batch), SURE * before + torch.tensor([[0.0, 2.0]]))
+    model.word_odds.fill(table, shares)
+    mixed = shares + SURE * (before - shares) + torch.tensor([[0.0, 2.0]])
+    torch.testing.assert_close(model(batch), mixed)
     torch.testing.assert_close(model.train()(batch), before)
 
 
