@@ -25,6 +25,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from short_forecasts import shorten_forecasts
+
 LARGEST = 1 << 16  # bytes read at a time
 
 
@@ -106,11 +108,17 @@ def close() -> None:
 
 
 def import_all() -> None:
+    """What a training of any task imports, so that no forked process needs to."""
+    import sentencex  # noqa: F401
     import torch._dynamo  # loaded by the first step of an optimiser
     import torch.distributed  # noqa: F401
 
-    from glassformer.tasks import translation  # noqa: F401
+    from glassformer.tasks import closing, loading, reports, training, translation  # noqa: F401
+    from glassformer.tasks.registry import TASKS, task_named
 
+    for name in TASKS:
+        task_named(name)
+    shorten_forecasts()
     gc.collect()
     gc.freeze()
 

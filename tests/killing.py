@@ -21,6 +21,7 @@ from random import Random
 from typing import IO, Any
 
 from forking import Forked
+from short_forecasts import shorten_forecasts
 
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
 MOST_KILLS = 12  # of one run; then it may end in peace
@@ -153,7 +154,6 @@ def main() -> None:
     from glassformer.cli.main import main as command
     from glassformer.store.checkpoints import OPTIMISER, Checkpoints
     from glassformer.tasks import translation  # noqa: F401 (imports all that training needs)
-    from glassformer.training import plan
 
     drop = Checkpoints.drop
 
@@ -161,7 +161,7 @@ def main() -> None:
         shutil.copyfile(self.folder(self.steps[-1]) / OPTIMISER, optimiser_beside(self.path.parent))
         drop(self)
 
-    plan.PATIENCE = 0.0  # a few steps are timed, not seconds of them
+    shorten_forecasts()
     Checkpoints.drop = keeping_the_last_optimiser  # type: ignore[method-assign]
     print(READY, flush=True)
     command()

@@ -29,7 +29,7 @@ from glassformer.store.run import RunFolder
 from glassformer.tasks.translation.constraints import Request
 from glassformer.tasks.translation.loading import load
 from glassformer.tasks.translation.task import Translation
-from glassformer.training import loop, plan
+from glassformer.training import loop
 from glassformer.training import validate as validation
 from glassformer.training.job import Job, Progress
 from glassformer.training.loop import train_loop
@@ -206,7 +206,6 @@ def train(spec: Mapping[str, Any]) -> None:
 
 def main() -> None:
     torch.set_num_threads(1)
-    plan.PATIENCE = 0.0
     work, spec = sys.argv[1], json.loads(Path(sys.argv[2]).read_text())
     try:
         if work == "train":

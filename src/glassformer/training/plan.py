@@ -28,6 +28,7 @@ from glassformer.training.tuning import tune
 
 CGROUP = Path("/sys/fs/cgroup")
 PATIENCE = 2.0  # seconds of timed steps
+FEWEST_TIMED = 3  # steps
 PER_PARAMETER = 16  # bytes: weight, gradient and the optimiser's two moments in float32
 PER_VALUE = 16  # bytes, at least, that a block keeps for each value of a token: 8 copies in bf16, more in float32
 
@@ -154,7 +155,7 @@ def time_steps(model: nn.Module, examples: Pools, settings: TrainSettings, *, lo
     trial = Trial(model, examples, settings, loss)
     trial.warm_up()
     coming, seconds, taken = trial.coming(), 0.0, 0
-    while taken < 3 or (seconds < patience and taken < (settings.steps or 1)):
+    while taken < FEWEST_TIMED or (seconds < patience and taken < (settings.steps or 1)):
         seconds += timed(lambda: trial.step(next(coming)))
         taken += 1
     return seconds / taken
