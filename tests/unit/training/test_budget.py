@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import tomllib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,17 @@ from glassformer.training.watching import Silent
 
 TASK = Translation()
 RULES = TASK.rules
-WEIGHTS = partial(inner_weights, TASK)
+SMALL = {"N": 1, "d": 16, "h": 2, "d_ff": 24}
+
+
+def counted_weights(config: TransformerConfig) -> tuple[int, ...]:
+    return weights_of(config.model_dump_json())
+
+
+@cache
+def weights_of(config: str) -> tuple[int, ...]:
+    """Models are made to count their weights, and most tests ask for the same ones."""
+    return inner_weights(TASK, TransformerConfig.model_validate_json(config))
 
 
 def ticking() -> Callable[[], float]:
@@ -44,7 +54,7 @@ def ticking() -> Callable[[], float]:
     return partial(next, count(0.0, 5.0))
 
 
-CORPUS = Work((400_000, 450_000), 5000, WEIGHTS, speed=2e10)
+CORPUS = Work((400_000, 450_000), 5000, counted_weights, speed=2e10)
 
 
 def recipe(**sections: Any) -> TranslationRecipe:
@@ -92,14 +102,14 @@ def test_what_is_not_a_length_of_time_is_refused(text: str) -> None:
 
 def test_the_weights_inside_are_those_of_the_matrices() -> None:
     config = TransformerConfig.model_validate({"size": "tiny"})
-    encoder, decoder = WEIGHTS(config)
+    encoder, decoder = counted_weights(config)
     assert encoder == 4 * (4 * 128 * 128 + 2 * 128 * 256)
     assert decoder == 4 * (8 * 128 * 128 + 2 * 128 * 256)
 
 
 def test_an_epoch_is_every_token_once_through_its_side() -> None:
     config = TransformerConfig.model_validate({"size": "tiny"})
-    encoder, decoder = WEIGHTS(config)
+    encoder, decoder = counted_weights(config)
     work = CORPUS.of_an_epoch(config)
     assert work == 400_000 * encoder + 450_000 * (decoder + 5000 * 128)
     assert CORPUS.epochs_in(10, config) == pytest.approx(10 * 2e10 / work)
@@ -113,7 +123,7 @@ def test_more_time_means_a_larger_model_as_long_as_there_is_enough_to_learn_from
     assert chosen_size(20) == "nano"
     assert chosen_size(1800) == "tiny"
     assert chosen_size(10**6) == "tiny", "a larger one would learn these few sentences by heart"
-    much = Work((40_000_000, 45_000_000), 16_000, WEIGHTS, speed=2e10)
+    much = Work((40_000_000, 45_000_000), 16_000, counted_weights, speed=2e10)
     assert [chosen_size(t, much) for t in (10, 600, 2 * 10**4, 10**6)] == ["nano", "tiny", "small", "base"]
 
 
@@ -277,7 +287,7 @@ def test_a_run_within_a_budget(toy: Any, tmp_path: Path) -> None:
 
 def test_a_stopped_run_can_be_given_more_time(toy: Any, tmp_path: Path) -> None:
     data = {"source": [str(toy.source)], "target": [str(toy.target)]}
-    given = {"data": data, "train": {"budget": "1000s", "threads": 1}}
+    given = {"data": data, "model": SMALL, "train": {"budget": "1000s", "threads": 1}}
 
     class Interrupting(Silent):
         def on_step(self, progress: Any, report: Any, seconds: float) -> None:  # noqa: ARG002
@@ -285,7 +295,7 @@ def test_a_stopped_run_can_be_given_more_time(toy: Any, tmp_path: Path) -> None:
                 signal.raise_signal(signal.SIGINT)
 
     assert not train_translator(given, tmp_path / "run", clock=ticking(), watcher=Interrupting()).stopped
-    more = {"data": data, "train": {"budget": "2000s", "threads": 1}}
+    more = {"data": data, "model": SMALL, "train": {"budget": "2000s", "threads": 1}}
     with pytest.raises(RunError, match=r"train\.budget was '1000s', now '2000s'.*--accept-changes"):
         train_translator(more, tmp_path / "run", clock=ticking())
     progress = train_translator(more, tmp_path / "run", clock=ticking(), accept_changes=True)
@@ -312,7 +322,8 @@ def test_one_busy_moment_does_not_decide_the_speed() -> None:
 def test_a_budget_with_a_vocabulary_for_each_side(toy: Any, tmp_path: Path) -> None:
     """Of different sizes: nothing may be tied between them, also not in the model that is timed."""
     data = {"source": [str(toy.source)], "target": [str(toy.target)]}
-    given = {"data": data, "text": {"kind": "word", "shared": False}, "train": {"budget": "1000s", "threads": 1}}
+    given: dict[str, Any] = {"data": data, "text": {"kind": "word", "shared": False}, "model": SMALL}
+    given["train"] = {"budget": "1000s", "steps": 2, "threads": 1}
     train_translator(given, tmp_path / "run", clock=ticking())
     assert read_recipe(RunFolder(tmp_path / "run")).model.tied == "output"
 
