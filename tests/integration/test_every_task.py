@@ -50,7 +50,7 @@ def test_every_task_has_a_tiny_recipe() -> None:
 def test_killed_between_validations_it_ends_with_the_same_bytes(task: str, tmp_path: Path) -> None:
     recipe = TINY[task](tmp_path)
     gf.train(recipe, out=tmp_path / "whole")
-    for step in (2, 5, 8):  # 2: before the first checkpoint
+    for step in (2, 5):  # before the first checkpoint, and after it
         with pytest.raises(Killed):
             gf.train(recipe, out=tmp_path / "killed", watcher=Killing(step))
     gf.train(recipe, out=tmp_path / "killed")

@@ -9,6 +9,7 @@ import lzma
 import os
 import socket
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -74,9 +75,14 @@ def unit(**texts: str) -> str:
     return f"<tu>{''.join(variant.format(*item) for item in texts.items())}</tu>"
 
 
+@cache
+def packed_zeros(pack: Callable[[bytes], bytes]) -> bytes:
+    return pack(bytes(90 << 20))
+
+
 def bomb(pack: Callable[[bytes], bytes]) -> Builder:
     """A few KB that unpack to 90 MB."""
-    return lambda path: path.write_bytes(pack(bytes(90 << 20))) and None
+    return lambda path: path.write_bytes(packed_zeros(pack)) and None
 
 
 UNIT = unit(en="Hello", de="Hallo")
