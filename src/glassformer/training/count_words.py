@@ -28,7 +28,7 @@ Whole = NDArray[np.int64]
 
 
 def counted_table(examples: Pools, *, rows: int, classes: int, seed: int) -> tuple[Tensor, Tensor]:
-    """(S, K): the log odds of each word, times the best factor; and (K,): the log share of each class, less the mean."""
+    """(S, K): the log odds of each word, times the best factor; and (K,): the log share of each class, centred."""
     texts = list(some_texts(examples, seed))
     counts = np.zeros((FOLDS, rows, classes), dtype=np.float32)
     for columns in texts:
@@ -49,6 +49,8 @@ def some_texts(examples: Pools, seed: int) -> Iterator[Columns]:
         for start in range(0, min(left, len(pool)), AT_A_TIME):
             yield pool.columns.at(np.arange(start, min(start + AT_A_TIME, left, len(pool))))
         left -= min(left, len(pool))
+        if not left:  # the other pools need not be read
+            return
 
 
 def words_of(columns: Columns, rows: int) -> tuple[Whole, Whole]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from glassformer.nn.word_odds import SURE, WordOdds, rows_of_pairs, rows_of_word
 from glassformer.tasks.label_start import HIDDEN_TUNED, starting_from_labels, with_odds_of
 from glassformer.tasks.sentence_classes import ClassRecipe
 from glassformer.tasks.sentence_scores import SentenceScores
+from glassformer.training import count_words
 from glassformer.training.count_words import counted_table, folds_of, log_odds
 
 ROWS = 1 << 16  # few collisions
@@ -44,6 +46,17 @@ def odds_with(table: torch.Tensor) -> WordOdds:
     made = WordOdds(ROWS, 2)
     made.fill(table, torch.zeros(2))
     return made.eval()
+
+
+def test_no_more_texts_are_read_than_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_words, "MOST_TEXTS", 5)
+
+    def pools(**_: Any) -> Iterator[LabelledTexts]:
+        yield pool_of([[1, 7, 2]] * 8, [0] * 8)
+        pytest.fail("the second pool is not needed")
+
+    examples: Any = SimpleNamespace(pools=pools)
+    assert sum(map(len, count_words.some_texts(examples, 1))) == 5
 
 
 def test_log_odds_by_hand() -> None:
