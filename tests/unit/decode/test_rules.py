@@ -181,7 +181,7 @@ def shares(**given: Any) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize(
     "given", [{}, {"temperature": 0.5}, {"temperature": 3.0}, {"top_k": 3}, {"top_p": 0.6}, {"top_k": 4, "top_p": 0.8}]
 )
-def test_lots_fall_as_often_as_they_should(given: dict[str, Any]) -> None:
+def test_tokens_are_sampled_as_often_as_they_should(given: dict[str, Any]) -> None:
     """Chi-square of 5,000 draws: above this once in a million times, and the seed is fixed."""
     counts, expected = first_tokens(drawn(5000, seed=3, **given)), 5000 * shares(**given)
     assert counts[expected == 0].sum() == 0
