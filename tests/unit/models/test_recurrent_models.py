@@ -120,7 +120,9 @@ def test_a_beam_of_one_is_greedy_and_a_wide_one_finds_no_worse(kind: str) -> Non
 
     def found(width: int) -> list[Any]:
         limits = np.full(3, 5)
-        job = Search(model, batch, limits, BOS, EOS, torch.device("cpu"), Best(width), ranked=lambda p, _: p, cut_last=False)
+        job = Search(
+            model, batch, limits, BOS, EOS, torch.device("cpu"), Best(width), ranked=lambda p, _: p, cut_last=False
+        )
         return [one[0] for one in search(job)]
 
     greedy = []
