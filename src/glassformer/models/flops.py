@@ -2,7 +2,8 @@
 
 A token that is multiplied with a matrix costs 2 for every weight: a multiplication and an addition. An attention costs
 4 x tokens seen x heads x head width for each of its queries: the scores, and the weighted sum of values. A recurrent
-layer is two matrices. Embeddings are only looked up. Norms, activations and softmax are small in comparison and not counted.
+layer is two matrices. Embeddings are only looked up. Norms, activations and softmax are small in comparison and not
+counted.
 
 The backward pass costs the same once more for the gradient of each matrix, unless it is frozen, and once more for the
 gradient of its input, unless nothing that is trained lies below it; so 3 x forward for a model that is trained whole,
