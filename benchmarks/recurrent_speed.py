@@ -3,8 +3,9 @@
     python benchmarks/recurrent_speed.py --data FOLDER [--size small] [--rounds 5] [--seconds 4] [--threads 2]
 
 FOLDER holds train.en and train.de (plain or .gz), for instance Multi30k's. All have the same widths, layers, tied
-matrices, label smoothing 0.1, dropout, fused AdamW and clipping, and alternate in turns of some seconds. Real source and
-target tokens per second of whole updates are counted; ratios are of neighbouring turns, with median and range.
+matrices, label smoothing 0.1, dropout, fused AdamW and clipping, and alternate in turns of some seconds. Real source
+and target tokens per second of whole updates are counted; ratios are of neighbouring turns, with median and range. On a
+busy machine use --cpu-time with one thread: waiting for other processes then does not count.
 Peers (peers/recurrent.py): `lstm` against torch.nn.LSTM with packed sources, and unpacked; `rnn_attention` against a
 decoder that takes one step of Python per position, as JoeyNMT's does.
 """
@@ -45,6 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--vocab-size", type=int, default=5000)
+    parser.add_argument("--cpu-time", action="store_true", help="count seconds of the processor, not of the clock")
     return parser.parse_args()
 
 
@@ -78,14 +80,14 @@ def peer(model: nn.Module) -> Update:
     return updating(model, loss)
 
 
-def turn(update: Update, batches: Iterator[tuple[int, Any]], seconds: float) -> float:
+def turn(update: Update, batches: Iterator[tuple[int, Any]], seconds: float, clock: Callable[[], float]) -> float:
     """Real tokens per second."""
-    tokens, begun = 0, time.perf_counter()
-    while time.perf_counter() - begun < seconds:
+    tokens, begun = 0, clock()
+    while clock() - begun < seconds:
         _, batch = next(batches)
         update(batch)
         tokens += batch.tokens
-    return tokens / (time.perf_counter() - begun)
+    return tokens / (clock() - begun)
 
 
 def main() -> None:
@@ -105,14 +107,14 @@ def main() -> None:
         ("lstm", "torch.nn.LSTM, unpacked"): lambda: UnpackedLstm(vocabulary, **plain),
         ("rnn_attention", "step by step"): lambda: StepByStep(vocabulary, width=width, dropout=dropout),
     }
+    clock = time.process_time if given.cpu_time else time.perf_counter
     for (kind, name), make in rows.items():
         updates = [ours(kind, given.size, vocabulary), peer(make())]
         batches = [stream(pairs, tokens=given.batch_tokens, seed=1) for _ in updates]
         for update, own in zip(updates, batches, strict=True):  # warm up
-            turn(update, own, 1.0)
-        found = [
-            [turn(u, b, given.seconds) for u, b in zip(updates, batches, strict=True)] for _ in range(given.rounds)
-        ]
+            turn(update, own, 1.0, clock)
+        both = list(zip(updates, batches, strict=True))
+        found = [[turn(update, own, given.seconds, clock) for update, own in both] for _ in range(given.rounds)]
         ratios = [mine / theirs for mine, theirs in found]
         middle = [statistics.median(column) for column in zip(*found, strict=True)]
         print(

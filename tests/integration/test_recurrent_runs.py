@@ -45,10 +45,10 @@ def test_a_translator_learns_and_translates(kind: str, runs: dict[str, Path], co
     assert model.translate(texts, beam=1) == [model.translate(text, beam=1) for text in texts]
     scored = model.score(texts[0], best[0][0].text)
     assert scored.log_prob == pytest.approx(best[0][0].log_prob, abs=1e-4)
-    for options in (["--sample"], ["--require", "Brot"], ["--beam", "3", "--n-best", "2"]):
+    for options in (["--sample"], ["--say", "Brot"], ["--beam", "3", "--n-best", "2"]):
         outcome = command("translate", run, TEXT, *options)
         assert (outcome.code, bool(outcome.out.strip())) == (0, True), outcome.err
-    assert "Brot" in command("translate", run, TEXT, "--require", "Brot").out
+    assert "Brot" in command("translate", run, TEXT, "--say", "Brot").out
 
 
 def test_the_picture_of_the_alignment(runs: dict[str, Path], command: Callable[..., Any]) -> None:
@@ -116,7 +116,8 @@ def test_a_classifier_starts_from_the_language_model(tmp_path: Path) -> None:
     recipe, texts = classify(tmp_path), tmp_path / "texts.txt"
     lines = Path(recipe["data"]["files"]).read_text().splitlines()[1:]
     texts.write_text("".join(line.split("\t")[0] + "\n" for line in lines))
-    read = changed(RECURRENT["generate by lstm_lm"](tmp_path), {"data": {"files": str(texts)}})
+    sections = {"data": {"files": str(texts)}, "text": {"kind": "bpe", "vocab_size": 90}}
+    read = changed(RECURRENT["generate by lstm_lm"](tmp_path), sections)
     gf.train(read, out=tmp_path / "read")
     recipe = changed(recipe, {"train": {"start_from": str(tmp_path / "read"), "auxiliary": 0.5}})
     del recipe["model"], recipe["text"]
