@@ -67,7 +67,7 @@ class LSTM(WithTaps):
         weights = [w, self.recurrent.weight, bias, torch.zeros_like(bias)]
         before = [one[None].contiguous() for one in start]
         trained = torch.is_grad_enabled()
-        hidden, h, c = torch._VF.lstm(x.transpose(0, 1), before, weights, True, 1, 0.0, trained, False, False)  # type: ignore[attr-defined]
+        hidden, h, c = torch._VF.lstm(x.transpose(0, 1), before, weights, True, 1, 0.0, trained, False, False)
         return hidden.transpose(0, 1), (h[0], c[0])
 
     def plain(self, x: Tensor, start: Cell, lengths: Tensor | None) -> tuple[Tensor, Cell]:
@@ -117,7 +117,7 @@ class GRU(WithTaps):
         weights = [self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias]
         trained = torch.is_grad_enabled()
         before = start[None].contiguous()
-        hidden: Tensor = torch._VF.gru(x.transpose(0, 1), before, weights, True, 1, 0.0, trained, False, False)[0]  # type: ignore[attr-defined]
+        hidden: Tensor = torch._VF.gru(x.transpose(0, 1), before, weights, True, 1, 0.0, trained, False, False)[0]
         return hidden.transpose(0, 1)
 
     def plain(self, x: Tensor, start: Tensor) -> Tensor:
