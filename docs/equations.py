@@ -229,6 +229,45 @@ SECTIONS: dict[str, list[Row]] = {
             "Autoregressive.step",
         ),
     ],
+    "Before the Transformer": [
+        Row(
+            "LSTM, the cell (Hochreiter and Schmidhuber 1997; Gers et al. 2000)",
+            r"$c_t = f \odot c_{t-1} + i \odot g$",
+            "nn/recurrent.py",
+            "c = f * c + i * g",
+        ),
+        Row("LSTM, the hidden state", r"$h_t = o \odot \tanh(c_t)$", "nn/recurrent.py", "o * c.tanh()"),
+        Row(
+            "Gated unit (Cho et al. 2014)",
+            r"$h_t = (1 - z) \odot n + z \odot h_{t-1}$",
+            "nn/recurrent.py",
+            "n + z * (before - n)",
+        ),
+        Row(
+            "Additive attention (Bahdanau et al. 2014)",
+            r"$e_{ij} = v^\top \tanh(W s_{i-1} + U h_j)$",
+            "nn/additive.py",
+            "torch.tanh(keys + query[:, None]) @ self.v",
+        ),
+        Row(
+            "The context of one target token",
+            r"$c_i = \sum_j a_{ij} h_j$",
+            "nn/additive.py",
+            "(a[:, None] @ values)[:, 0]",
+        ),
+        Row(
+            "Reversed source (Sutskever et al. 2014, section 3.3)",
+            r"$x_S, \dots, x_1$",
+            "models/lstm.py",
+            "if self.reverse else batch.source",
+        ),
+        Row(
+            "Maxout readout (Bahdanau et al. 2014, appendix A.2.2)",
+            r"$t_{i,j} = \max(\tilde t_{i,2j-1}, \tilde t_{i,2j})$",
+            "models/rnn_attention.py",
+            "pairs.amax(dim=-1)",
+        ),
+    ],
     "Training": [
         Row(
             "Cross-entropy with label smoothing (section 5.4)",
