@@ -109,7 +109,7 @@ def analogy(
     among: Among = None,
     json_: Json = False,
 ) -> None:
-    """Add and subtract words: king - man + woman. The nearest words are shown, the words of the question are left out."""
+    """Add and subtract words: king - man + woman. The nearest words are shown, without those of the question."""
     vectors = open_vectors(file)
     asked = [" ".join(terms)] if terms and terms != ["-"] else words_or_lines(None)
     for question in asked:

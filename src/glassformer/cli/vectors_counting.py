@@ -85,7 +85,7 @@ def table(
     kind: Annotated[
         str, typer.Option("--as", metavar="KIND", help="one-hot, bag-of-words, co-occurrence, tf-idf, pmi or all.")
     ] = "all",
-    window: Annotated[int, typer.Option(min=1, max=limits.WINDOW, help="Words on each side, for co-occurrence.")] = 2,
+    window: Annotated[int, typer.Option(min=1, max=limits.WINDOW, help="Words on each side, for co-occurrence.")] = 5,
     most_words: Annotated[
         int, typer.Option(min=1, max=1000, help="Show at most this many words, the most frequent.")
     ] = 12,

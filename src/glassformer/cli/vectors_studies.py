@@ -44,7 +44,7 @@ OVER_TIME_EXAMPLES = """
 [bold]Examples[/bold]
 
   glassformer vectors over-time speeches.tsv --columns text,year --every 50
-      [dim]one space per 50 years, turned onto each other; the words that moved most, and their company before and after[/dim]
+      [dim]one space per 50 years, turned onto each other; the words that moved most, with their company[/dim]
 
   glassformer vectors over-time speeches.tsv --columns 5,1 --starts 1790,1865,1945 --word nuclear --word gay
 
@@ -112,17 +112,15 @@ def show_analogies(path: Path, found: AnalogyScores, *, as_json: bool) -> None:
         show_json({"test": str(path), "kind": "analogies", **asdict(found)})
         return
     typer.echo(f"{printable(str(path))}: analogies; right if d is nearest to b - a + c (3CosAdd)")
-    typer.echo(
-        "accuracy: of the known questions, whose words all have vectors, with its 95% interval; of all: of all questions"
-    )
+    typer.echo("known: questions whose four words have vectors; score: the share of them that is right")
     rows = []
     for one in (*found.categories, found.total):
-        score = one.accuracy
+        score = one.score
         shown = ("-", "") if score is None else (f"{score.value:.1f}%", f"{score.low:.1f} to {score.high:.1f}")
         rows.append(
             (one.name, [*shown, f"{one.right:,}", f"{one.answered:,}", f"{one.questions:,}", f"{one.of_all:.1f}%"])
         )
-    columns = ["accuracy", "interval", "right", "known", "all", "of all"]
+    columns = ["score", "95% interval", "right", "known", "all", "of all"]
     Console(highlight=False).print(number_table([name for name, _ in rows], columns, [cells for _, cells in rows]))
     show_missing(found.missing)
 
@@ -131,11 +129,11 @@ def show_pairs(path: Path, found: PairScores, *, as_json: bool) -> None:
     if as_json:
         show_json({"test": str(path), "kind": "pairs", **asdict(found)})
         return
-    score = found.spearman
-    shown = "-" if score is None else f"{score.value:.3f} (95% interval {score.low:.3f} to {score.high:.3f})"
-    typer.echo(
-        f"{printable(str(path))}: Spearman correlation {shown}; {found.rated:,} of {found.pairs:,} pairs have vectors"
+    score = found.score
+    shown = (
+        "-" if score is None else f"{score.name} {score.value:.3f} (95% interval {score.low:.3f} to {score.high:.3f})"
     )
+    typer.echo(f"{printable(str(path))}: {shown}; {found.rated:,} of {found.pairs:,} pairs have vectors")
     show_missing(found.missing)
 
 
@@ -159,7 +157,7 @@ def draw_map(
     method: Annotated[
         str, typer.Option(help="pca (keeps large distances), tsne (keeps neighbours; needs scikit-learn) or both.")
     ] = "both",
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of t-SNE.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=limits.SEED, help="Seed of t-SNE.")] = 1,
     json_: Json = False,
 ) -> None:
     """Draw words in two dimensions, as a page with search and zoom that works offline."""
@@ -204,8 +202,11 @@ def over_time(
     top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="How many words to show.")] = 20,
     method: Annotated[str, typer.Option(metavar="skip-gram|cbow|ppmi", help="How vectors are made.")] = "skip-gram",
     width: Annotated[int, typer.Option(min=1, max=limits.WORD_WIDTH, help="Numbers per vector.")] = 100,
-    min_count: Annotated[
-        int, typer.Option(min=1, max=limits.TOKENS_COUNTED, help="Compare words that occur this often in every period.")
+    least: Annotated[
+        int,
+        typer.Option(
+            min=1, max=limits.TOKENS_COUNTED, help="Compare words this frequent in the first and last period."
+        ),
     ] = 50,
     epochs: Annotated[int | None, typer.Option(min=1, max=limits.EPOCHS, help="Passes over the text.")] = None,
     shuffles: Annotated[
@@ -223,14 +224,14 @@ def over_time(
     from glassformer.vectors.dated import dated_documents
     from glassformer.vectors.settings import VectorSettings
 
-    given: dict[str, Any] = {"method": method, "width": width, "min_count": min_count, "epochs": epochs, "seed": seed}
+    given: dict[str, Any] = {"method": method, "width": width, "epochs": epochs, "seed": seed}
     given |= {"threads": threads}
     check_arguments(VectorSettings, given)
     settings: VectorSettings = VectorSettings(**given)
     documents, names = dated_documents(files, columns=columns, starts=years_in(starts), every=every)
     with StageDisplay() as display:
         display.on_stage(f"{len(documents):,} texts in {len(names)} periods: {', '.join(names)}")
-        found = study.over_time(documents, names, settings, shuffles=shuffles, report=display.on_count)
+        found = study.over_time(documents, names, settings, least=least, shuffles=shuffles, report=display.on_count)
     if json_:
         show_json(study.as_data(found, top=None))
     else:
@@ -248,7 +249,9 @@ def years_in(starts: str | None) -> list[int] | None:
 
 def show_moves(found: OverTime, top: int, asked: list[str]) -> None:
     clear = [one for one in found.moves if one.is_clear]
-    typer.echo(f"{found.compared:,} words are frequent enough in every period. {judgement(found, len(clear))}\n")
+    typer.echo(
+        f"{found.compared:,} words are frequent enough in the first and the last period. {judgement(found, len(clear))}\n"
+    )
     by_word = {one.word: one for one in found.moves}
     missing = [word for word in asked if word.lower() not in by_word]
     shown = [by_word[word.lower()] for word in asked if word.lower() in by_word] or (clear or found.moves)[:top]
@@ -321,8 +324,8 @@ def show_senses(found: SensesFound) -> None:
     for name, a, b, cosine in rows:
         typer.echo(f"  {name:<36}{a:5.2f}  {b:10.2f}   {cosine:.3f}")
     typer.echo(
-        "\nCounts are averages exactly. Skip-gram is close to the logarithm of counts, so the rarer sense weighs more than "
-        "its share.\n"
+        "\nCounts are averages exactly. Skip-gram is close to the logarithm of counts, so the rarer sense weighs more "
+        "than its share.\n"
         f"Trained vectors, cosine: apple and its fruit sense {found.cosines[0]:.2f}, apple and its technology sense "
         f"{found.cosines[1]:.2f},\nthe two senses with each other {found.senses_cosine:.2f}. "
         f"Nearest to apple: {', '.join(found.neighbours)}."

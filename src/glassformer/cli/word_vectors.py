@@ -134,7 +134,8 @@ def train(
         progress.display.end_count()
         found.save(out)
     typer.echo(
-        f"{out}: {len(found):,} words, width {found.width}. Try:  glassformer vectors neighbours {out} WORD", err=True
+        f"{out}: {len(found):,} words, width {found.width}. Try:  glassformer vectors neighbours {out} WORD",
+        err=True,
     )
 
 
@@ -166,8 +167,8 @@ class ShownProgress:
         rare = corpus.distinct - len(corpus.words)
         self.display.on_stage(f"{corpus.read:,} words, {corpus.distinct:,} different ones{unusable}")
         self.display.on_stage(
-            f"{len(corpus.words):,} have vectors; {rare:,} rarer ones are left out ({1 - corpus.tokens / corpus.read:.1%} "
-            "of the text)"
+            f"{len(corpus.words):,} have vectors; {rare:,} rarer ones are left out "
+            f"({1 - corpus.tokens / corpus.read:.1%} of the text)"
         )
         if settings.method == "ppmi":
             self.display.on_stage("Counting pairs of words; then their table is reduced")

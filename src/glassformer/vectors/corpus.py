@@ -63,7 +63,7 @@ class _Ids:
             return
         self.parts.append(ids)
         if self.count > self.most:
-            self.file = tempfile.TemporaryFile(dir=self.folder)
+            self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 (`whole` closes it)
             for part in self.parts:
                 self.file.write(part.tobytes())
             self.parts = []
@@ -113,9 +113,12 @@ def file_texts(
     if source.is_running:
         findings = source.findings()
         for pieces in source.files(findings=findings, progress=progress):
+            last = LINE_END
             for piece in pieces:
-                yield piece.text if piece.text.endswith(LINE_END) else f"{piece.text} "
-            yield LINE_END
+                last = piece.text
+                yield last
+            if not last.endswith(LINE_END):
+                yield LINE_END
         unusable[0] = findings.units - findings.used
         return
     yield from row_texts(source, progress, unusable)

@@ -45,7 +45,7 @@ def bag_of_words(corpus: Corpus) -> Numbers:
 def cooccurrences(corpus: Corpus, *, window: int, by_distance: bool = False) -> SparseTable:
     """How often two words occur in one line with at most `window` - 1 words between them.
 
-    `by_distance`: a pair k words apart counts 1 - (k - 1) / window, which is how often word2vec's random windows have it.
+    `by_distance`: a pair k words apart counts 1 - (k - 1) / window: how often word2vec's random windows have it.
     """
     size = len(corpus.words)
     found = _Summed()
@@ -72,7 +72,7 @@ class _Summed:
 
     def add(self, keys: NDArray[np.int64], weight: float) -> None:
         different, times = np.unique(keys, return_counts=True)
-        self.waiting.append((different, weight * times))
+        self.waiting.append((different, weight * times.astype(np.float64)))
         self.count += len(different)
         if self.count > len(self.keys) + 8 * BLOCK:
             self.total()
@@ -87,7 +87,7 @@ class _Summed:
 def summed(keys: NDArray[np.int64], values: Numbers) -> tuple[NDArray[np.int64], Numbers]:
     """The different keys, sorted, and the sum of the values of each."""
     different, place = np.unique(keys, return_inverse=True)
-    return different, np.bincount(place, weights=values, minlength=len(different))
+    return different, np.bincount(place, weights=values, minlength=len(different)).astype(np.float64)
 
 
 def tf_idf(counts: Numbers) -> Numbers:

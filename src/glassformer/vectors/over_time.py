@@ -1,8 +1,8 @@
 """Which words changed their meaning: one space of vectors per period, turned onto each other, against a control.
 
-Vectors of separate runs differ even if nothing changed, most for rare words. So the same is done with documents that are
-shuffled over periods of the same sizes, where no meaning can have changed (Dubossarsky et al. 2017). A word counts as moved
-only if it moved further than words of similar frequency do there. Shapes: V words, D width.
+Vectors of separate runs differ even if nothing changed, most for rare words. So the same is done with documents that
+are shuffled over periods of the same sizes, where no meaning can have changed (Dubossarsky et al. 2017). A word counts
+as moved only if it moved further than words of similar frequency do there. Shapes: V words, D width.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from glassformer.vectors.word_vectors import TINY, Floats, WordVectors
 SIMILAR = 500  # words of the control with the most similar frequency
 FALSE = 0.05  # the share of false findings that is accepted
 NEIGHBOURS = 5
+LEAST = 50
 
 Numbers = NDArray[np.float64]
 Report = Callable[[int, int], None]  # (spaces made, spaces in all)
@@ -49,7 +50,6 @@ class Move:
     chance: float
     adjusted: float
     counts: list[int]  # in each period
-    steps: list[float]  # the change from each period to the next
     neighbours: list[list[str]]  # in each period
 
     @property
@@ -89,10 +89,11 @@ def over_time(
     names: Sequence[str],
     settings: VectorSettings,
     *,
+    least: int = LEAST,
     shuffles: int = 3,
     report: Report | None = None,
 ) -> OverTime:
-    """The words that occur at least min_count times in each period, by how far they moved."""
+    """The words that occur at least `least` times in the first and in the last period, by how far they moved."""
     if len(names) < 2:
         raise DataError("Only one period has documents; give at least two.")
     texts = (" ".join(one.text.split()) + "\n" for one in documents)
@@ -110,7 +111,7 @@ def over_time(
             made[0] += 1
             if report is not None:
                 report(made[0], total)
-        return aligned(units, np.stack([one.counts for one in corpora]), settings.min_count)
+        return aligned(units, np.stack([one.counts for one in corpora]), least)
 
     real = spaces_of(period, settings.seed)
     random = np.random.default_rng(settings.seed)
@@ -118,7 +119,7 @@ def over_time(
     shuffled = [
         spaces_of(shuffled_periods(period, lengths, random), settings.seed + 1000 * (i + 1)) for i in range(shuffles)
     ]
-    return judged(real, shuffled, corpus.words, names, period, settings)
+    return judged(real, shuffled, corpus.words, names, period)
 
 
 def part_of(corpus: Corpus, parts: Sequence[NDArray[np.int32]]) -> Corpus:
@@ -142,10 +143,12 @@ def shuffled_periods(
 
 
 def aligned(matrices: Sequence[Floats], counts: NDArray[np.int64], least: int) -> _Spaces:
-    """Turns each space onto the first by the rotation that fits the words that are frequent in both."""
-    known = np.flatnonzero((counts >= least).all(axis=0))
+    """Turns each space onto the first by the rotation that fits the words that are compared."""
+    known = np.flatnonzero(np.minimum(counts[0], counts[-1]) >= least)
     if len(known) < 2:
-        raise DataError(f"Only {len(known)} words occur {least:,} times in every period. Use a smaller --min-count.")
+        raise DataError(
+            f"Only {len(known)} words occur {least:,} times in the first and in the last period. Use a smaller --least."
+        )
     units = [units_of(matrix, known) for matrix in matrices]
     turned = [units[0], *(unit @ rotation(unit[known], units[0][known]) for unit in units[1:])]
     return _Spaces(turned, counts, known, 1 - cosines(turned[0], turned[-1], known))
@@ -179,15 +182,13 @@ def judged(
     words: Sequence[str],
     names: Sequence[str],
     period: NDArray[np.int64],
-    settings: VectorSettings,
 ) -> OverTime:
     chance = chances_of(real, shuffled)
     adjusted = adjusted_chances(chance)
     order = np.lexsort((-real.change, adjusted))
-    steps = [1 - cosines(a, b, real.known) for a, b in zip(real.units, real.units[1:], strict=False)]
     frequent = [words[i] for i in real.known]
     spaces = [WordVectors(frequent, unit[real.known]) for unit in real.units]
-    moves = []
+    moves: list[Move] = []
     for i in order.tolist():
         row = int(real.known[i])
         listed = len(moves) < 200 or adjusted[i] <= FALSE  # neighbours of thousands of words take minutes
@@ -196,7 +197,7 @@ def judged(
         ]
         moves.append(
             Move(words[row], float(real.change[i]), float(chance[i]), float(adjusted[i]),
-                 real.counts[:, row].tolist(), [float(step[i]) for step in steps], near)
+                 real.counts[:, row].tolist(), near)
         )  # fmt: skip
     documents = np.bincount(period, minlength=len(names)).tolist()
     control = found_by_chance(shuffled) if len(shuffled) > 1 else float("nan")
@@ -271,11 +272,11 @@ def as_data(found: OverTime, *, top: int | None) -> dict[str, Any]:
     moves = found.moves[:top]
     return {
         "periods": found.periods, "words_per_period": found.tokens, "documents": found.documents,
-        "compared": found.compared, "clear": found.clear, "found_in_shuffled_periods": None if found.control != found.control
-        else found.control, "shuffles": found.shuffles,
+        "compared": found.compared, "clear": found.clear, "shuffles": found.shuffles,
+        "found_in_shuffled_periods": none_if_nan(found.control),
         "moves": [
             {"word": one.word, "change": one.change, "chance": none_if_nan(one.chance),
-             "adjusted": none_if_nan(one.adjusted), "clear": one.is_clear, "counts": one.counts, "steps": one.steps,
+             "adjusted": none_if_nan(one.adjusted), "clear": one.is_clear, "counts": one.counts,
              "neighbours": one.neighbours}
             for one in moves
         ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Example:
-    """One word and the words around it: CBOW predicts `word` from `context`, skip-gram each of `context` from `word`."""
+    """One word and the words around it: CBOW predicts `word` from `context`, skip-gram the reverse."""
 
     word: str
     context: tuple[str, ...]

@@ -37,7 +37,10 @@ def tsne(units: Floats, *, seed: int) -> Points:
         ) from None
     perplexity = max(1.0, min(30.0, (len(units) - 1) / 3))
     found = TSNE(
-        perplexity=perplexity, metric="cosine", init="pca" if units.shape[1] > 1 else "random", random_state=seed
+        perplexity=perplexity,
+        metric="cosine",
+        init="pca" if units.shape[1] > 1 else "random",
+        random_state=seed % 2**32,
     )
     points: Points = found.fit_transform(units.astype(np.float64)).astype(np.float64)
     return points

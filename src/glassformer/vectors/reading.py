@@ -111,8 +111,7 @@ def numbers_at_end(line: bytes) -> int:
     """How many numbers a line has after its word."""
     parts = line.split(b" ")[1:]
     parts = parts if len(parts) else line.split(b"\t")[1:]
-    count = next((i for i, part in enumerate(reversed(parts)) if not NUMBER.match(part)), len(parts))
-    return count
+    return next((i for i, part in enumerate(reversed(parts)) if not NUMBER.match(part)), len(parts))
 
 
 def looks_like_text(head: bytes, width: int) -> bool:
@@ -250,7 +249,7 @@ def check_count(found: Rows, count: int | None, name: str) -> None:
 
 
 def read_binary(stream: Stream, width: int, count: int, most: int | None, name: str) -> Rows:
-    """Each word, a space, its numbers as little-endian float32; a line end may follow (the authors' program writes it)."""
+    """Each word, a space, its numbers as little-endian float32; a line end may follow, as from the authors' program."""
     found, size = Rows(width, most, name), 4 * width
     wanted = count if most is None else min(count, most)
     while found.count + found.repeated < wanted and not found.is_full:
@@ -284,7 +283,9 @@ def is_utf8(word: bytes) -> bool:
 
 def binary_words(buffer: bytes, start: int, size: int, most: int) -> tuple[list[bytes], list[int], int]:
     """The words that are wholly in the buffer, where their numbers begin, and where the next word begins."""
-    words, places, at, length = [], [], start, len(buffer)
+    words: list[bytes] = []
+    places: list[int] = []
+    at, length = start, len(buffer)
     find = buffer.find
     while len(words) < most:
         space = find(b" ", at, at + LONGEST_WORD)

@@ -63,7 +63,7 @@ class Tables:
         return {"words": self.words, "counts": self.counts, "tables": shown, "company": company}
 
 
-def tables_of(texts: Sequence[str], *, window: int = 2, most_words: int = 12, lower: bool = True) -> Tables:
+def tables_of(texts: Sequence[str], *, window: int = 5, most_words: int = 12, lower: bool = True) -> Tables:
     """The five tables of some sentences; at most `most_words` words are shown."""
     if not texts:
         raise DataError("No sentence was given.")
@@ -76,15 +76,35 @@ def tables_of(texts: Sequence[str], *, window: int = 2, most_words: int = 12, lo
     names, texts_named = corpus.words[:shown], tuple(f"text {i + 1}" for i in range(len(texts)))
     bags, met = bag_of_words(corpus), cooccurrences(corpus, window=window)
     counted, informative = met.dense(), pmi(met).dense()
+    near = f"{window} words on each side"
     parts = [
-        ("one-hot", "One-hot", "each word a vector of its own; all are equally far from each other", names, one_hot(len(names)), 0),
-        ("bag-of-words", "Bag of words", "how often each word is in each text; the order is lost", texts_named, bags, 0),
-        ("tf-idf", "TF-IDF", "count in the text x log(texts / texts with the word); 0 for a word of every text", texts_named,
-         tf_idf(bags), 2),
-        ("co-occurrence", f"Co-occurrence, {window} words on each side", "how often two words are near each other", names, counted, 0),
-        ("pmi", "Positive PMI", "log of how much more often two words meet than by chance; below 0 counts as 0", names,
-         informative, 2),
-    ]  # fmt: skip
+        ("one-hot", "One-hot", "a vector of its own for each word; all equally far apart", names, one_hot(shown), 0),
+        (
+            "bag-of-words",
+            "Bag of words",
+            "how often each word is in each text; the order is lost",
+            texts_named,
+            bags,
+            0,
+        ),
+        (
+            "tf-idf",
+            "TF-IDF",
+            "count x log(texts / texts with the word); 0 if all have it",
+            texts_named,
+            tf_idf(bags),
+            2,
+        ),
+        ("co-occurrence", f"Co-occurrence, {near}", "how often two words are near each other", names, counted, 0),
+        (
+            "pmi",
+            f"Positive PMI, {near}",
+            "log of how much more often two words meet than by chance",
+            names,
+            informative,
+            2,
+        ),
+    ]
     tables = [
         ShownTable(kind, title, meaning, rows, names, values[: len(rows), :shown], digits)
         for kind, title, meaning, rows, values, digits in parts

@@ -4,8 +4,8 @@ Skip-gram: each word w of a window with centre c has the loss -log s(x_w . y_c) 
 sigmoid, x the input vectors (the result), y the output vectors and n the negative samples, which a window shares.
 CBOW: the same with the mean of the input vectors of the window in place of x_w.
 
-The C kernel learns in the order of the text; without a compiler, `word2vec_steps.py` does the same in torch, some windows
-at a time. Both draw the same random numbers.
+The C kernel learns in the order of the text; without a compiler, `word2vec_steps.py` does the same in torch, some
+windows at a time. Both draw the same random numbers.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from torch import Tensor
 from glassformer.nn.native.word2vec import Draws, Floats, Ids, Rates
 from glassformer.vectors.corpus import END
 
-BATCH = 64  # windows: small enough that frequent words do not change too far in one batch
+BATCH = 64  # windows, at most
+UPDATES = 4.0  # of the most frequent word in one batch, on average: with more, its changes add up too far
 PORTION = 1 << 14  # positions that are prepared together
 LOW = np.uint64(2**32 - 1)
 HALF = np.uint64(32)
@@ -104,7 +105,7 @@ def learn(
     skip_gram: bool,
     seed: int,
     threads: int,  # noqa: ARG001 (torch has its own)
-    batch: int = BATCH,
+    batch: int | None = None,
 ) -> tuple[float, int]:
     """As `native.learn`: changes the tables in place, returns the sum of losses and the number of pairs."""
     inputs, outputs = (torch.from_numpy(table) for table in tables)
@@ -112,16 +113,25 @@ def learn(
     for part in portions(span):
         found = windows_of(words, part, draws, window=window, negatives=negatives, seed=seed)
         rate = np.maximum(rates.first - rates.slope * found.centre, rates.least).astype(inputs.numpy().dtype)
-        for start in range(0, len(found.centre), batch):
-            here = slice(start, start + batch)
+        size = batch or safe_batch(found)
+        for start in range(0, len(found.centre), size):
+            here = slice(start, start + size)
             context, targets = (torch.from_numpy(ids[here]) for ids in (found.context, found.targets))
-            masks = tuple(torch.from_numpy(mask[here]) for mask in (found.in_context, found.in_targets))
+            masks = torch.from_numpy(found.in_context[here]), torch.from_numpy(found.in_targets[here])
             changes = step(inputs[context], outputs[targets], masks, skip_gram=skip_gram)
             by = torch.from_numpy(rate[here])[:, None, None]
             inputs.index_add_(0, context.flatten(), (by * changes.inputs).flatten(0, 1))
             outputs.index_add_(0, targets.flatten(), (by * changes.outputs).flatten(0, 1))
             loss, pairs = loss + changes.loss, pairs + changes.pairs
     return loss, pairs
+
+
+def safe_batch(found: Windows) -> int:
+    """How many windows are computed from the same vectors."""
+    if not len(found.centre):
+        return BATCH
+    per_window = np.bincount(found.targets[found.in_targets]).max() / len(found.centre)
+    return int(min(max(UPDATES / per_window, 1), BATCH))
 
 
 def portions(span: tuple[int, int]) -> Iterator[tuple[int, int]]:

@@ -34,13 +34,13 @@ class Category:
 
 @dataclass(frozen=True)
 class CategoryScore:
-    """How many questions were right. `accuracy` is among the questions whose four words have vectors."""
+    """How many questions were right. `score` is the accuracy among the questions whose four words have vectors."""
 
     name: str
     questions: int
     answered: int
     right: int
-    accuracy: Score | None  # None: no question could be answered
+    score: Score | None  # None: no question could be answered
 
     @property
     def of_all(self) -> float:
@@ -61,7 +61,7 @@ class PairScores:
 
     pairs: int
     rated: int
-    spearman: Score | None
+    score: Score | None
     missing: list[str]
 
 
@@ -137,7 +137,7 @@ def analogy_scores(vectors: WordVectors, categories: Sequence[Category], *, amon
 
 
 def answered(vectors: WordVectors, category: Category, rows: dict[str, int], among: int) -> NDArray[np.bool_]:
-    """Of each question whose words are known, whether the answer is right."""
+    """Whether the answer is right, for each question whose words are known."""
     asked = np.array(
         [[rows[word] for word in one] for one in category.questions if all(w in rows for w in one)], np.int64
     )
@@ -163,11 +163,13 @@ def category_score(name: str, questions: int, right: NDArray[np.bool_]) -> Categ
 def pair_scores(vectors: WordVectors, pairs: Sequence[tuple[str, str, float]]) -> PairScores:
     """The cosines of the pairs against their ratings."""
     rows = {word: row_of(vectors, word) for one in pairs for word in one[:2]}
-    known = [(rows[a], rows[b], rating) for a, b, rating in pairs if rows[a] is not None and rows[b] is not None]
+    found = [(rows[a], rows[b], rating) for a, b, rating in pairs]
+    known = [(a, b, rating) for a, b, rating in found if a is not None and b is not None]
     missing = sorted(word for word, row in rows.items() if row is None)
     if len(known) < 2:
         return PairScores(len(pairs), len(known), None, missing)
-    first, second = (vectors.matrix[[one[side] for one in known]].astype(np.float64) for side in (0, 1))
+    sides = np.array([one[:2] for one in known], np.int64)
+    first, second = vectors.matrix[sides[:, 0]].astype(np.float64), vectors.matrix[sides[:, 1]].astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     cosines = (first * second).sum(1) / np.maximum(norms, TINY)
     score = score_with_interval(SPEARMAN, cosines.tolist(), [(rating,) for _, _, rating in known])

@@ -143,7 +143,10 @@ class WordVectors:
         if isinstance(word, str):
             number = self.id_of(word)
             return self._nearest(self._unit(self.matrix[number]), top, {number}, among)
-        return self._nearest(self._unit(np.asarray(word, np.float32)), top, set(), among)
+        vector = np.asarray(word)
+        if vector.shape != (self.width,) or vector.dtype.kind not in "fiu":
+            raise DataError(f"Got {word!r}; expected a word (str) or a vector of {self.width} numbers.")
+        return self._nearest(self._unit(vector.astype(np.float32)), top, set(), among)
 
     def analogy(
         self, plus: Sequence[str], minus: Sequence[str] = (), *, top: int = 5, among: int | None = None

@@ -21,7 +21,7 @@ _JOINER = 0x200D
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Letters, digits and marks of any script, also with apostrophes inside: don't, l’eau. Each line end is found too."""
+    """Letters, digits and marks of any script, with apostrophes inside (don't, l’eau); and each line end."""
     letter = "".join(f"{chr(first)}-{chr(last)}" for first, last in _ranges(_is_letter))
     ideograph = "".join(f"{chr(first)}-{chr(last)}" for first, last in (*_IDEOGRAPHS, (0x20000, 0x3134F)))
     return re.compile(rf"[{letter}]+(?:['’][{letter}]+)*|[{ideograph}]|\n")

@@ -25,7 +25,7 @@ def check_name(path: Path) -> None:
 
 
 def write_vectors(vectors: WordVectors, path: Path) -> None:
-    """Writes a new file, complete or not at all: .bin is binary, other names are text with 9 digits, which are exact."""
+    """Writes a new file, complete or not at all: .bin is binary, others text with 9 digits, which are exact."""
     check_name(path)
     odd = next((word for word in vectors.words if not word or any(sign in word for sign in " \n\t")), None)
     if odd is not None:

@@ -26,7 +26,8 @@ def parsed(block: bytes, width: int) -> tuple[list[str], Floats, int | None]:
 
 
 def in_python(block: bytes, width: int) -> tuple[list[str], Floats, int | None]:
-    words, rows = [], []
+    words: list[str] = []
+    rows: list[Floats] = []
     for number, line in enumerate(block.split(b"\n")):
         line = line.rstrip(b" \t\r")
         if not line:

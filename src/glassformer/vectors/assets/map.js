@@ -59,7 +59,7 @@ function free(taken, x, y, width, most) {
   const high = FONT + 3;
   for (const [left, top] of [[x + 6, y - high / 2], [x - 6 - width, y - high / 2], [x - width / 2, y - high - 4], [x - width / 2, y + 5]]) {
     if (left < 2 || left + width > most - 2) continue;
-    const box = [left, top, left + width, top + high], cells = [];
+    const box = [left - 3, top, left + width + 3, top + high], cells = [];
     let clear = true;
     for (let i = Math.floor(box[0] / 40); i <= Math.floor(box[2] / 40) && clear; i++) {
       for (let j = Math.floor(box[1] / 20); j <= Math.floor(box[3] / 20) && clear; j++) {
@@ -70,7 +70,7 @@ function free(taken, x, y, width, most) {
     }
     if (!clear) continue;
     for (const key of cells) taken.set(key, [...(taken.get(key) || []), box]);
-    return box;
+    return [left, top];
   }
   return null;
 }
