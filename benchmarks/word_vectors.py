@@ -1,4 +1,4 @@
-"""Word vectors beside gensim's on the same words: words per second, analogies, rated pairs, and the time to read a file.
+"""Word vectors beside gensim's on the same words: words per second, analogies, rated pairs, and the time to read files.
 
     python benchmarks/word_vectors.py --data folder        # with wikitext-2/ and word-tests/, or
     python benchmarks/word_vectors.py --text corpus.txt --analogies questions-words.txt --pairs wordsim353.tsv

@@ -137,7 +137,7 @@ def test_map_over_time_and_senses(command: Command, file: Path, tmp_path: Path) 
         2,
     )
     assert found.code == 0, found.err
-    assert "5 words are frequent enough" in found.out
+    assert "5 words are frequent in the first" in found.out
     shown = command("vectors", "senses", "--sentences", "90,10", "--json")
     assert json.loads(shown.out)["mean"] == pytest.approx([0.9, 0.1])
 

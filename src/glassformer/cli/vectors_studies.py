@@ -201,7 +201,7 @@ def over_time(
     word: Annotated[list[str] | None, typer.Option(help="Show this word, moved or not. Repeatable.")] = None,
     top: Annotated[int, typer.Option(min=1, max=limits.TOKENS, help="How many words to show.")] = 20,
     method: Annotated[str, typer.Option(metavar="skip-gram|cbow|ppmi", help="How vectors are made.")] = "skip-gram",
-    width: Annotated[int, typer.Option(min=1, max=limits.WORD_WIDTH, help="Numbers per vector.")] = 100,
+    width: Annotated[int, typer.Option(min=1, max=limits.WORD_WIDTH, help="Numbers per vector.")] = 50,
     least: Annotated[
         int,
         typer.Option(
@@ -249,9 +249,7 @@ def years_in(starts: str | None) -> list[int] | None:
 
 def show_moves(found: OverTime, top: int, asked: list[str]) -> None:
     clear = [one for one in found.moves if one.is_clear]
-    typer.echo(
-        f"{found.compared:,} words are frequent enough in the first and the last period. {judgement(found, len(clear))}\n"
-    )
+    typer.echo(f"{found.compared:,} words are frequent in the first and last period. {judgement(found, len(clear))}\n")
     by_word = {one.word: one for one in found.moves}
     missing = [word for word in asked if word.lower() not in by_word]
     shown = [by_word[word.lower()] for word in asked if word.lower() in by_word] or (clear or found.moves)[:top]

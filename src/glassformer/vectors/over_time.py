@@ -20,7 +20,7 @@ from glassformer.vectors.settings import VectorSettings
 from glassformer.vectors.training import train_on, vocabulary_of
 from glassformer.vectors.word_vectors import TINY, Floats, WordVectors
 
-SIMILAR = 500  # words of the control with the most similar frequency
+SIMILAR = 1000  # words of the control with the most similar frequency
 FALSE = 0.05  # the share of false findings that is accepted
 NEIGHBOURS = 5
 LEAST = 50

@@ -153,8 +153,7 @@ def test_it_learns_and_repeats_itself(method: str, compiled: bool, monkeypatch: 
     rate = {"skip-gram": 0.1, "cbow": 0.5}[method]
     given = {"method": method, "width": 8, "window": 2, "min_count": 1, "epochs": 10, "sample": 0, "rate": rate}
     vectors = train(texts=TEXTS, **given)  # type: ignore[arg-type]
-    assert {one.word for one in vectors.neighbours("red", top=4)} <= {"green", "blue", "light", "paint"}
-    assert vectors.similarity("red", "green").cosine > vectors.similarity("red", "three").cosine + 0.3
+    assert {one.word for one in vectors.neighbours("red", top=2)} == {"green", "blue"}
     assert vectors.odd_one_out(["red", "green", "blue", "four"])[0].word == "four"
     assert np.array_equal(vectors.matrix, train(texts=TEXTS, **given).matrix)  # type: ignore[arg-type]
     assert not np.array_equal(vectors.matrix, train(texts=TEXTS, seed=2, **given).matrix)  # type: ignore[arg-type]
