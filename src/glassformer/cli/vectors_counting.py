@@ -45,7 +45,6 @@ Sentences = Annotated[
 def add_to(group: typer.Typer) -> None:
     group.command(epilog=PAIRS_EXAMPLES)(pairs)
     group.command(epilog=TABLE_EXAMPLES)(table)
-    group.command("counts", epilog=TABLE_EXAMPLES, hidden=True)(table)
 
 
 def pairs(

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from glassformer.config import check_arguments
 from glassformer.errors import DataError
 from glassformer.vectors.corpus import Corpus, corpus_of, read_corpus
@@ -94,4 +96,8 @@ def train_on(corpus: Corpus, settings: VectorSettings, *, listener: Listener | N
         matrix = count_ppmi(corpus, settings)
     else:
         matrix = learn_word2vec(corpus, settings, report=None if listener is None else listener.on_learning)
+    if not np.isfinite(matrix).all():
+        raise DataError(
+            f"The vectors became NaN or infinite: the rate {settings.first_rate():g} is too large (--rate)."
+        )
     return WordVectors(corpus.words, matrix, counts=corpus.counts, about=settings.model_dump())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from glassformer.data.readers.texts import texts_of
 from glassformer.errors import DataError
-from glassformer.evaluate.classes import class_metrics
+from glassformer.evaluate.code import wilson
 from glassformer.evaluate.correlation import SPEARMAN
 from glassformer.evaluate.intervals import score_with_interval
 from glassformer.evaluate.score import Score
@@ -155,9 +155,13 @@ def right_answers(vectors: WordVectors, asked: NDArray[np.int64], among: int) ->
 
 
 def category_score(name: str, questions: int, right: NDArray[np.bool_]) -> CategoryScore:
-    accuracy = class_metrics()[0]
-    score = score_with_interval(accuracy, right.tolist(), [(True,)] * len(right)) if len(right) else None
-    return CategoryScore(name, questions, len(right), int(right.sum()), score)
+    count, known = int(right.sum()), len(right)
+    if not known:
+        return CategoryScore(name, questions, 0, 0, None)
+    low, high = wilson(count, known)
+    return CategoryScore(
+        name, questions, known, count, Score("accuracy", 100 * count / known, low, high, unit="questions")
+    )
 
 
 def pair_scores(vectors: WordVectors, pairs: Sequence[tuple[str, str, float]]) -> PairScores:

@@ -22,6 +22,8 @@ def check_name(path: Path) -> None:
         raise DataError(f"{path}: compressed files are read, not written. Name a .vec or .bin file, and compress it.")
     if path.exists():
         raise DataError(f"{path} already exists. Name a new file, or remove it first.")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: there is no folder {path.parent}. Create it first, or name another file.")
 
 
 def write_vectors(vectors: WordVectors, path: Path) -> None:

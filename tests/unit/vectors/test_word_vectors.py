@@ -98,6 +98,7 @@ def test_analogies_count_what_cannot_be_answered(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found.total.score is not None
     assert (found.total.score.value, found.total.of_all) == (50, pytest.approx(100 / 3))
+    assert found.total.score.low < 10 < 90 < found.total.score.high  # of two questions
     assert found.categories[1].score is None
     assert found.missing == ["duchess"]
     assert analogy_scores(royal(), read_analogies(path), among=2).total.answered == 0

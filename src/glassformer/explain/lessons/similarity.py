@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -21,7 +23,7 @@ def cosine(v: Tensor, w: Tensor) -> float:
     return float(v @ w / (v.norm() * w.norm()))
 
 
-def vectors(*given: list[float]) -> list[Tensor]:
+def vectors(*given: Sequence[float]) -> list[Tensor]:
     return [torch.tensor(one, dtype=torch.float64) for one in given]
 
 

@@ -12,7 +12,7 @@
 #include "vectors.h"
 
 #define PORTION 4096  /* positions that a thread takes at a time */
-#define GROUP 8       /* targets whose sums are kept in registers */
+#define GROUP 8       /* targets whose sums are kept in registers; of more, a later group sees changes of an earlier one */
 #define LINE_END (-1)
 #define WATCHED 32    /* the loss is taken of every 32nd position */
 #define MOST_THREADS 256
