@@ -72,7 +72,9 @@ def test_analogies_from_arguments_and_stdin(command: Command, file: Path) -> Non
     assert json.loads(piped.out)["answers"][0]["word"] == "queen"
 
 
-@pytest.mark.parametrize("terms", [["king", "man"], ["king", "-"], ["king", "+", "+", "man"], ["-", "king"]])
+@pytest.mark.parametrize(
+    "terms", [["king", "man"], ["king", "-"], ["king", "+", "+", "man"], ["-", "king"], ["king-man+woman"]]
+)
 def test_sums_that_are_no_sums(command: Command, file: Path, terms: list[str]) -> None:
     shown = command("vectors", "analogy", file, *terms)
     assert shown.code == 2
@@ -83,7 +85,7 @@ def test_similar_words_and_vectors(command: Command, file: Path) -> None:
     assert "dot product  10.0000" in command("vectors", "similar", "[1, 2]", "[2, 4]").out
     assert json.loads(command("vectors", "similar", "[100,200]", "[-1,3]", "--json").out)["dot"] == 500
     assert "cosine       0.5000" in command("vectors", "similar", file, "king", "queen").out
-    for wrong in (["[1, 2]", "[x]"], [file, "king"], ["[1]", "[1, 2]"]):
+    for wrong in (["[1, 2]", "[x]"], [file, "king"], ["[1]", "[1, 2]"], ["[]", "[]"]):
         assert command("vectors", "similar", *wrong).code == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -67,6 +68,7 @@ CONVERT_EXAMPLES = """
   glassformer vectors convert runs/demo --out demo.vec --most 5000
       [dim]the embedding table of a model, for other programs[/dim]
 """
+SIGN_INSIDE = re.compile(r"\w[+−-]\w")
 Words = Annotated[
     list[str] | None, typer.Argument(metavar="[WORD]...", help="Words. Default, or -: the lines of stdin.")
 ]
@@ -114,6 +116,9 @@ def analogy(
     asked = [" ".join(terms)] if terms and terms != ["-"] else words_or_lines(None)
     for question in asked:
         plus, minus = parsed_terms(question)
+        unspaced = next((word for word in (*plus, *minus) if word not in vectors and SIGN_INSIDE.search(word)), None)
+        if unspaced:
+            raise SettingsError(f"{unspaced!r} is no word here. Write king - man + woman, with spaces around signs.")
         found = vectors.analogy(plus, minus, top=top, among=among)
         if json_:
             show_json({"plus": plus, "minus": minus, "answers": [asdict(one) for one in found]})
@@ -179,8 +184,8 @@ def given_vector(text: str) -> list[float]:
     """`[1, 2]` as numbers."""
     try:
         numbers = json.loads(text)
-        return [float(number) for number in numbers]
-    except (ValueError, TypeError):
+        return [float(number) for number in numbers] or [float(numbers[0])]
+    except (ValueError, TypeError, IndexError):
         raise SettingsError(f"{text!r} is not a vector. Write numbers in brackets: [1, 2].") from None
 
 

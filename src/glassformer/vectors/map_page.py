@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.errors import DataError, SettingsError
-from glassformer.printable import embedded, with_visible_directions
+from glassformer.printable import counted, embedded, with_visible_directions
 from glassformer.vectors.projection import MOST, Points, has_tsne, kept_neighbours, nearest, pca, tsne
 from glassformer.vectors.word_vectors import TINY, WordVectors
 
@@ -65,7 +65,7 @@ def word_map(
         raise SettingsError(f"method = {method!r}: allowed are {', '.join(METHODS)}.")
     rows = list(dict.fromkeys(vectors.id_of(word) for word in words)) if words else usual_rows(vectors, most)
     if not 3 <= len(rows) <= MOST:
-        raise DataError(f"Got {len(rows):,} words to draw; give 3 to {MOST:,}.")
+        raise DataError(f"Got {counted(len(rows), 'word')} to draw; give 3 to {MOST:,}.")
     matrix = vectors.matrix[rows]
     units = (matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), TINY)).astype(np.float32)
     layouts = []

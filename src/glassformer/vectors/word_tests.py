@@ -159,9 +159,8 @@ def category_score(name: str, questions: int, right: NDArray[np.bool_]) -> Categ
     if not known:
         return CategoryScore(name, questions, 0, 0, None)
     low, high = wilson(count, known)
-    return CategoryScore(
-        name, questions, known, count, Score("accuracy", 100 * count / known, low, high, unit="questions")
-    )
+    score = Score("accuracy", 100 * count / known, 100 * low, 100 * high, sentences=known, unit="questions")
+    return CategoryScore(name, questions, known, count, score)
 
 
 def pair_scores(vectors: WordVectors, pairs: Sequence[tuple[str, str, float]]) -> PairScores:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from glassformer.errors import DataError, SettingsError
 from glassformer.limits import TOKENS
-from glassformer.printable import printable, shortened
+from glassformer.printable import counted, printable, shortened
 
 Floats = NDArray[np.float32]
 AT_A_TIME = 1 << 22  # numbers that are compared together
@@ -172,7 +172,7 @@ class WordVectors:
         """The words with their cosine to the mean of all unit vectors, lowest first: the first is the odd one out."""
         words = texts(words)
         if len(words) < 3:
-            raise DataError(f"Got {len(words)} words; the odd one out needs at least three.")
+            raise DataError(f"Got {counted(len(words), 'word')}; the odd one out needs at least three.")
         units = np.stack([self._unit(self[word]) for word in words])
         cosines = units @ self._unit(units.mean(axis=0))
         return sorted(
