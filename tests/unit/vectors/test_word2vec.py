@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from glassformer.errors import SettingsError
+from glassformer.errors import DataError, SettingsError
 from glassformer.nn.native import word2vec as native
 from glassformer.nn.native.compiler import kernels
-from glassformer.vectors import train, word2vec, word2vec_steps
+from glassformer.vectors import train, training, word2vec, word2vec_steps
 from glassformer.vectors.corpus import Corpus, corpus_of
 from glassformer.vectors.settings import VectorSettings
 from glassformer.vectors.word2vec import Rates, alias_table, as_bits, draws_of, first_tables, kept_share
@@ -175,3 +175,14 @@ def test_small_texts_get_more_epochs_and_progress_reaches_the_end() -> None:
 def test_wrong_settings_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         train(texts=["a b"], **wrong)  # type: ignore[arg-type]
+
+
+def test_a_wrong_method_is_answered_with_the_right_ones() -> None:
+    with pytest.raises(SettingsError, match="it must be one of skip-gram, cbow, ppmi"):
+        train(texts=["a b"], method="glove")  # type: ignore[arg-type]
+
+
+def test_vectors_that_became_nan_are_not_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "learn_word2vec", lambda corpus, *_, **__: np.full((len(corpus.words), 3), np.nan))
+    with pytest.raises(DataError, match="rate 10 is too large"):
+        train(texts=TEXTS, min_count=1, width=3, rate=10)
