@@ -47,7 +47,7 @@ TRAIN_EXAMPLES = """
       [dim]larger than memory is fine; several threads are faster, but no longer give the same bytes every time[/dim]
 
   glassformer vectors train reviews.tsv --columns text --out reviews.vec --method ppmi
-      [dim]counts, weighted and reduced: better than word2vec on a few million words, and slower[/dim]
+      [dim]counts, weighted and reduced: as good as word2vec on a few million words[/dim]
 
   zcat corpus.gz | glassformer vectors train - --out corpus.vec --min-count 2
 """
