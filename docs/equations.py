@@ -43,6 +43,28 @@ SECTIONS: dict[str, list[Row]] = {
         ),
         Row("Characters as readers see them", "grapheme clusters", "text/graphemes.py", "graphemes"),
     ],
+    "Word vectors": [
+        Row("tf-idf", r"$\mathrm{tf}(w, d)\,\log(n / n_w)$", "vectors/counting.py", "found: Numbers = counts * idf"),
+        Row(
+            "Pointwise mutual information",
+            r"$\log \frac{p(w, c)}{p(w)\,p(c)}$",
+            "vectors/counting.py",
+            "pmi",
+        ),
+        Row(
+            "Skip-gram with negative samples",
+            r"$-\log \sigma(x_w \cdot y_c) - \sum_n \log \sigma(-x_w \cdot y_n)$",
+            "vectors/word2vec_steps.py",
+            "step",
+        ),
+        Row("Cosine", r"$v \cdot w / (\Vert v \Vert\,\Vert w \Vert)$", "vectors/word_vectors.py", "similarity"),
+        Row(
+            "Orthogonal Procrustes",
+            r"$R = U V^\top$ of the SVD $X^\top Y = U S V^\top$ minimises $\Vert X R - Y \Vert$",
+            "vectors/over_time.py",
+            "rotation",
+        ),
+    ],
     "Embeddings and positions": [
         Row(
             "Token embedding (section 3.4)",

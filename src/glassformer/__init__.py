@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from glassformer import vectors as vectors
     from glassformer.data.phrasebook import phrasebook as phrasebook
     from glassformer.errors import GlassformerError as GlassformerError
     from glassformer.tasks.embedding import TextEncoder as TextEncoder
@@ -53,6 +54,8 @@ _HOMES = {
     "train_tokenizer": "glassformer.text",
 }
 
+_PACKAGES = ("vectors",)  # gf.vectors.train(...)
+
 __all__ = [
     "Constraints",
     "GenerateOptions",
@@ -75,10 +78,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"glassformer.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'glassformer' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'glassformer' has no attribute {name!r}; it has {', '.join((*__all__, *_PACKAGES))}"
+        )
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_PACKAGES]

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from numbers import Integral, Real
-from typing import Any, Self, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -172,7 +172,9 @@ def plain_number(value: Any) -> Any:
 
 
 def allowed(field: FieldInfo) -> str:
-    """What a number may be, in words: a whole number from 1 to 1,000."""
+    """What a value may be, in words: a whole number from 1 to 1,000."""
+    if get_origin(field.annotation) is Literal:
+        return f"one of {', '.join(map(str, get_args(field.annotation)))}"
     kind = "a whole number" if int in (field.annotation, *get_args(field.annotation)) else "a number"
     low, high = bounds(field)
     above = next((one.gt for one in field.metadata if getattr(one, "gt", None) is not None), None)

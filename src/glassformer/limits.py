@@ -29,6 +29,13 @@ PHRASES = 1_000_000  # in the phrasebook
 SIDE = 2048  # pixels of training images, high or wide
 SCENES = 1_000_000  # drawn
 
+# Word vectors
+WORD_WIDTH = 10_000
+WINDOW = 1000  # words on each side
+NEGATIVES = 1000
+TOKENS_COUNTED = 1_000_000_000_000
+SHUFFLES = 1000
+
 # Models
 BLOCKS = 1000
 WIDTH = 2**20

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from typing import Any
 
 
 def shortened(text: str, *, width: int = 120) -> str:
@@ -71,3 +73,12 @@ def printable_lines(text: str) -> str:
 def printable_message(error: object) -> str:
     """A message for the terminal. Line breaks are kept only before indented lines, which continue the message."""
     return "\n  ".join(map(printable, str(error).split("\n  ")))
+
+
+def embedded(data: Any) -> str:
+    """JSON that is safe inside <script> of a page: no "<" in a sentence can end the element or open a comment."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    # A lone surrogate (broken input text) cannot be written as UTF-8; as \\udXXX it is valid JSON.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -22,7 +22,7 @@ from glassformer.data.settings import DataSettings
 from glassformer.decode.settings import DecodeSettings, GenerationSettings, SamplingSettings
 from glassformer.text.settings import TextSettings
 
-ROOMS = ("data", "decode", "models", "tasks", "text", "training")
+ROOMS = ("data", "decode", "models", "tasks", "text", "training", "vectors")
 
 
 def settings_classes(kind: type[Settings] = Settings) -> Iterator[type[Settings]]:

@@ -27,11 +27,19 @@ PUBLIC = [
     "train_tokenizer",
     "train_translator",
 ]
+PACKAGES = ["vectors"]  # gf.vectors.train(...)
 
 
 def test_the_public_names_are_these() -> None:
     assert sorted(glassformer.__all__) == PUBLIC
-    assert dir(glassformer) == PUBLIC
+    assert dir(glassformer) == PUBLIC + PACKAGES
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_public_package_offers_what_it_lists(name: str) -> None:
+    package = getattr(glassformer, name)
+    assert package.__doc__
+    assert all(callable(getattr(package, one)) for one in package.__all__)
 
 
 def test_no_public_name_is_hidden_by_a_room() -> None:

@@ -13,6 +13,8 @@ EXAMPLES = """
 
   glassformer lesson            [dim]lists the lessons[/dim]
 
+  glassformer lesson similarity [dim]dot product against cosine[/dim]
+
   glassformer lesson mixing     [dim]attention without parameters: money bank grows[/dim]
 
   glassformer lesson scaling    [dim]why scores are divided by the square root of d_k[/dim]
@@ -24,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def lesson(name: Annotated[str | None, typer.Argument(help="A lesson. Default: list all lessons.")] = None) -> None:
-    """Show a small computed example: attention, masks, scaling, norms, positions."""
+    """Show a small computed example: similarity, attention, masks, scaling, norms, positions."""
     from rich.console import Console
 
     from glassformer.explain.lessons import LESSONS, lesson_view

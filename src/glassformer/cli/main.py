@@ -33,6 +33,7 @@ from glassformer.cli import (
     tokens,
     training,
     translating,
+    word_vectors,
 )
 from glassformer.errors import GlassformerError
 from glassformer.printable import printable, printable_message
@@ -84,6 +85,7 @@ comparing.add_to(app)
 learning.add_to(app)
 experimenting.add_to(app)
 tokens.add_to(app)
+word_vectors.add_to(app)
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from glassformer.evaluate.score import Score
 from glassformer.explain.charts import columns_of, run_charts
 from glassformer.explain.comparison import ShownComparison
 from glassformer.explain.report import CurvePoint, Report, ShownTable
-from glassformer.printable import with_visible_directions
+from glassformer.printable import embedded, with_visible_directions
 
 SCRIPTS = (
     "draw.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "galleries.js", "compared.js",
@@ -105,15 +104,6 @@ def decimals(values: Any) -> Any:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def embedded(data: Any) -> str:
-    """JSON that is safe inside <script>: no "<" in a sentence can end the element or open a comment."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    # A lone surrogate (broken input text) cannot be written as UTF-8; as \\udXXX it is valid JSON.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _asset(name: str) -> str:

@@ -7,18 +7,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import safetensors
-from safetensors.torch import load, save
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from glassformer.errors import RunError
 from glassformer.store import disk
 from glassformer.text.foreign import JSON_BYTES, regular_bytes
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MANIFEST = "manifest.json"
 TEMPORARY = ".*.tmp"  # left behind only by a process that was killed
@@ -32,6 +31,18 @@ def write_atomically(path: Path, content: bytes) -> None:
     temporary = temporary_name(path)
     with disk_errors_in_words(path, "The previous content is unchanged"), removed_on_error(temporary, disk.remove):
         write_through(temporary, content)
+        disk.rename(temporary, path)
+    sync_folder(path.parent)
+
+
+def write_new(path: Path, blocks: Iterable[bytes]) -> None:
+    """Writes a new file of any size block by block; under its own name it is complete."""
+    temporary = temporary_name(path)
+    with disk_errors_in_words(path, "Nothing was written"), removed_on_error(temporary, disk.remove):
+        disk.write(temporary, b"")
+        for block in blocks:
+            disk.append(temporary, block)
+        disk.flush(temporary)
         disk.rename(temporary, path)
     sync_folder(path.parent)
 
@@ -206,10 +217,15 @@ def sha256(content: bytes) -> str:
 
 def pack_tensors(tensors: Mapping[str, Tensor]) -> bytes:
     """Tensors as safetensors bytes; reading them runs no code."""
+    from safetensors.torch import save  # it loads torch, which files of word vectors do not need
+
     return save({name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()})
 
 
 def unpack_tensors(content: bytes, *, origin: str) -> dict[str, Tensor]:
+    import safetensors
+    from safetensors.torch import load
+
     try:
         return load(content)
     except safetensors.SafetensorError as error:

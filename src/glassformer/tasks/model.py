@@ -14,6 +14,9 @@ from glassformer.store.bundle import Bundle
 from glassformer.store.weights import parameter_count
 from glassformer.tasks.forking import check_process
 
+if TYPE_CHECKING:
+    from glassformer.vectors import WordVectors
+
 T = TypeVar("T")
 
 METHODS = {  # method: the kinds of models that have it
@@ -68,6 +71,12 @@ class LoadedModel:
     def kind_name(self) -> str:
         """The architecture."""
         raise NotImplementedError
+
+    def word_vectors(self) -> WordVectors:
+        """The embedding table: one static vector for each token. See `gf.vectors`."""
+        from glassformer.tasks.word_vectors import table_of  # it imports this file
+
+        return table_of(self.bundle)
 
     def __repr__(self) -> str:
         parts = [f"{self.kind_name} model", *self.facts(), f"{parameter_count(self.model):,} parameters"]

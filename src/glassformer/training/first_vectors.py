@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from glassformer.data.columns import Pool, Pools, Ragged
+from glassformer.nn.singular_vectors import leading_singular_vectors, orthonormal
 
 MOST_PAIRS = 200_000  # more do not change the result
 SHARE = 0.95  # of a vector's length comes from the pairs; the rest is random, to distinguish synonyms
-ROUNDS, EXTRA = 4, 16  # iterations of the subspace iteration, and its columns beyond D
 
 
 def vectors_of_pairs(pairs: Pools, *, width: int, vocabularies: tuple[int, int], seed: int) -> Tensor:
@@ -54,22 +54,6 @@ def occurrences(side: Ragged, n: int, *, offset: int) -> NDArray[np.int64]:
     """token * n + pair, for every token of the first n pairs."""
     tokens = side.flat[: side.offsets[n]].astype(np.int64) + offset
     return tokens * n + np.repeat(np.arange(n), side.lengths[:n])
-
-
-def leading_singular_vectors(table: Tensor, columns: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """The left ones (V, columns) and their singular values, by subspace iteration (Halko et al. 2011)."""
-    across = table.mT.coalesce()
-    size = min(columns + EXTRA, *table.shape)
-    basis = orthonormal(torch.sparse.mm(table, torch.randn(table.size(1), size, generator=generator)))
-    for _ in range(ROUNDS):
-        basis = orthonormal(torch.sparse.mm(table, orthonormal(torch.sparse.mm(across, basis))))
-    left, values, _ = torch.linalg.svd(torch.sparse.mm(across, basis).mT, full_matrices=False)
-    return (basis @ left)[:, :columns], values[:columns]
-
-
-def orthonormal(matrix: Tensor) -> Tensor:
-    basis: Tensor = torch.linalg.qr(matrix)[0]
-    return basis
 
 
 @torch.no_grad()

@@ -26,8 +26,9 @@ from glassformer.explain.data_report import (
     quantile,
     shown_data,
 )
-from glassformer.explain.page import embedded, page_data
+from glassformer.explain.page import page_data
 from glassformer.explain.report import ShownData, ShownLengths
+from glassformer.printable import embedded
 
 SOME = [(f"The dog number {i} sleeps.", f"Der Hund Nummer {i} schläft.") for i in range(67)]
 

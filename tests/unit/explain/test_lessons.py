@@ -9,7 +9,7 @@ import torch
 from rich.cells import cell_len
 from rich.console import Console
 
-from glassformer.explain.lessons import LESSONS, cat, lesson_view, mask, mixing, norm, positions, scaling
+from glassformer.explain.lessons import LESSONS, cat, lesson_view, mask, mixing, norm, positions, scaling, similarity
 from glassformer.explain.lessons.lesson import number
 from glassformer.nn.positions import sinusoidal
 
@@ -26,11 +26,21 @@ def shown() -> dict[str, str]:
 
 
 def test_the_lessons_are_named_and_fit_the_terminal(shown: dict[str, str]) -> None:
-    assert list(LESSONS) == ["mixing", "cat", "mask", "scaling", "norm", "positions"]
+    assert list(LESSONS) == ["similarity", "mixing", "cat", "mask", "scaling", "norm", "positions"]
     for name, lesson in LESSONS.items():
         assert lesson.name == name
         assert "\n" not in lesson.summary
         assert max(map(cell_len, shown[name].splitlines())) <= 80, name
+
+
+def test_dot_products_and_cosines_are_those_of_the_notes(shown: dict[str, str]) -> None:
+    pairs = [similarity.vectors(*pair) for pair in similarity.PAIRS]
+    assert [similarity.dot(*pair) for pair in pairs] == [10, -10, 500]
+    assert [similarity.cosine(*pair) for pair in pairs] == pytest.approx([1, -1, 0.5**0.5])
+    assert [similarity.cosine(*similarity.vectors(a, b)) for _, a, b in similarity.DIRECTIONS] == pytest.approx(
+        [1, 0, -1]
+    )
+    assert "500" in shown["similarity"]
 
 
 def test_banks_mixtures_are_those_of_the_notes(shown: dict[str, str]) -> None:

@@ -11,9 +11,10 @@ from glassformer.evaluate.score import Score
 from glassformer.evaluate.translation import BLEU
 from glassformer.explain.charts import shown_metrics
 from glassformer.explain.explanation import Explanation
-from glassformer.explain.page import decimals, embedded, page_data, render_report, significant, thinned
+from glassformer.explain.page import decimals, page_data, render_report, significant, thinned
 from glassformer.explain.report import Report, Sample, shown_sentence
 from glassformer.explain.verdict import score_sentence
+from glassformer.printable import embedded
 
 NAN, INF = float("nan"), float("inf")
 

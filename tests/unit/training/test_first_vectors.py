@@ -8,9 +8,9 @@ import torch
 
 from glassformer.data.batches import EncodedPairs, Marks
 from glassformer.data.columns import Ragged
+from glassformer.nn.singular_vectors import leading_singular_vectors
 from glassformer.training.first_vectors import (
     SHARE,
-    leading_singular_vectors,
     token_by_pair,
     turn_towards,
     vectors_of_pairs,

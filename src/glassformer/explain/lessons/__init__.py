@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from glassformer.explain.lessons import cat, mask, mixing, norm, positions, scaling
+from glassformer.explain.lessons import cat, mask, mixing, norm, positions, scaling, similarity
 from glassformer.explain.lessons.lesson import Lesson, Section
 
 __all__ = ["LESSONS", "Lesson", "Section", "lesson_view"]
 
 LESSONS: dict[str, Lesson] = {
-    module.LESSON.name: module.LESSON for module in (mixing, cat, mask, scaling, norm, positions)
+    module.LESSON.name: module.LESSON for module in (similarity, mixing, cat, mask, scaling, norm, positions)
 }
 
 

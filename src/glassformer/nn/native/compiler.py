@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from glassformer.nn.native.private_folder import PrivateFolder
 
 FOLDER = Path(__file__).parent
-SOURCES = [FOLDER / name for name in ("kernels.c", "attention.c", "activations.c", "rms_norm.c", "dropout.c")]
+SOURCE_NAMES = ("kernels.c", "attention.c", "activations.c", "rms_norm.c", "dropout.c", "word2vec.c", "word_lines.c")
+SOURCES = [FOLDER / name for name in SOURCE_NAMES]
 HEADERS = [FOLDER / name for name in ("vectors.h", "activations.h", "team.h", "parallel.h")]
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-pthread", "-shared", "-fPIC")
 SWITCH = "GLASSFORMER_NATIVE"
@@ -174,6 +175,9 @@ def opened(path: str | Path) -> ctypes.CDLL:
     library.rms_norm_backward.argtypes = [*(6 * [Pointer]), Whole, Whole, Whole]
     library.rms_norm_backward.restype = None
     library.rms_norm_portions.argtypes, library.rms_norm_portions.restype = [Whole], Whole
+    library.word2vec.argtypes, library.word2vec.restype = [Pointer], Whole
+    library.word2vec_size.restype = Whole
+    library.word_lines.argtypes, library.word_lines.restype = [Pointer, *(2 * [Whole]), *(3 * [Pointer])], Whole
     library.attention_size.restype = library.lanes.restype = library.has_threads.restype = Whole
     return library
 
