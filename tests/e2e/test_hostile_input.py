@@ -129,7 +129,7 @@ def sealed_anew(run: Path, old: bytes, new: bytes) -> None:
 
 
 SIZES = {
-    "blocks": (b"\nN = 1\n", b"\nN = 1000\n", "do not fit"),
+    "blocks": (b"\nN = 1\n", b"\nN = 50\n", "do not fit"),
     "beyond all bounds": (b"\nN = 1\n", b"\nN = 10000000\n", "model.N"),
     "width": (b"\nd = 16\n", b"\nd = 1048576\n", "do not fit"),
     "inner width": (b"\nd_ff = 24\n", b"\nd_ff = 1000000\n", "do not fit"),
