@@ -35,7 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_a_translator_learns_and_translates(kind: str, runs: dict[str, Path], command: Callable[..., Any]) -> None:
     run = runs[f"translate by {kind}"]
     losses = [one["valid_loss"] for one in RunFolder(run).metrics() if "valid_loss" in one]
-    assert losses[-1] < 0.7  # an untrained model: log 60
+    assert losses[-1] < 2  # an untrained model: log 60
     assert (run / "report.html").is_file()
     model = gf.load(run)
     assert model.kind_name == kind
@@ -116,7 +116,7 @@ def test_a_classifier_starts_from_the_language_model(tmp_path: Path) -> None:
     recipe, texts = classify(tmp_path), tmp_path / "texts.txt"
     lines = Path(recipe["data"]["files"]).read_text().splitlines()[1:]
     texts.write_text("".join(line.split("\t")[0] + "\n" for line in lines))
-    sections = {"data": {"files": str(texts)}, "text": {"kind": "bpe", "vocab_size": 90}}
+    sections = {"data": {"files": str(texts)}, "text": {"kind": "bpe", "vocab_size": 300}}
     read = changed(RECURRENT["generate by lstm_lm"](tmp_path), sections)
     gf.train(read, out=tmp_path / "read")
     recipe = changed(recipe, {"train": {"start_from": str(tmp_path / "read"), "auxiliary": 0.5}})

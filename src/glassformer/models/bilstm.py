@@ -6,7 +6,7 @@ Shapes: B texts, T tokens, N layers, D = d, of which each direction has half.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import torch
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
@@ -108,7 +108,7 @@ class BiLstm(WithTaps):
         if self.head is None:
             return hidden
         read = self.whole(hidden, batch.lengths) if self.config.head == "sentence" else hidden
-        return cast(Tensor, self.logits(self.head(read)))
+        return self.logits(self.head(read))
 
     def hidden(self, batch: TextBatch) -> Tensor:
         """The last hidden states (B, T, D)."""

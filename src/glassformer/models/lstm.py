@@ -110,7 +110,7 @@ class Encoder(Stack):
     def read(self, batch: SourceBatch) -> list[Cell]:
         lengths = padded_lengths(batch.source_lengths, batch.source.size(1))
         ids = reversed_texts(batch.source, lengths) if self.reverse else batch.source
-        return self(ids, lengths=lengths)[1]  # type: ignore[no-any-return]
+        return self(ids, lengths=lengths)[1]
 
 
 class Lstm(Recurrent):

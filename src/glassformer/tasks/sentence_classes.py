@@ -173,7 +173,7 @@ class SentenceClasses(Task):
 
     def cut_to(self, recipe: ClassRecipe) -> str:
         if longest_text(recipe.model) < recipe.data.max_tokens:
-            return f"model.max_length = {recipe.model.max_length} tokens"
+            return f"model.max_length = {longest_text(recipe.model)} tokens"
         return super().cut_to(recipe)
 
     def pool(self, setup: Setup, columns: Columns) -> Pool:
