@@ -24,6 +24,7 @@ from glassformer.models.registry import build, values_of
 from glassformer.store import files
 from glassformer.store.bundle import save_bundle
 from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
+from glassformer.tasks.experiments.counted import Counted
 from glassformer.tasks.experiments.repeated import Repeated, aligned, shown
 from glassformer.tasks.experiments.started import check_same
 from glassformer.tasks.loading import load_bundle
@@ -218,16 +219,6 @@ def fine_tune(
         watcher=Counted(listener),
     )
     return out
-
-
-class Counted(Silent):
-    """Shows how far a run is, and none of its messages."""
-
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
-
-    def on_step(self, progress: Any, report: Any, seconds: float) -> None:  # noqa: ARG002
-        self.listener.on_count(progress.step, max(progress.steps, progress.step))
 
 
 def tested_scores(run: Path, data: TransferData) -> tuple[list[Score], int]:

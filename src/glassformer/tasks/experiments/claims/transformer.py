@@ -1,0 +1,156 @@
+"""Claims about the Transformer: positions, longer texts, heads, residuals and norms, beam search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glassformer.evaluate.metric import Measured
+from glassformer.evaluate.translation import BLEU
+from glassformer.tasks.experiments.claims.bench import SHAPE, SHORT, Bench
+from glassformer.tasks.experiments.claims.claim import (
+    CONFIRMED,
+    DEPENDS,
+    NOT_CONFIRMED,
+    Finding,
+    is_above,
+    is_within,
+    plain_values,
+    steps_to_reach,
+)
+from glassformer.tasks.experiments.pace import training_pace
+from glassformer.tasks.experiments.repeated import Repeated, shown
+from glassformer.tasks.experiments.translators import NORM, RESIDUAL, Variant
+
+SAME = 2.0  # BLEU: a smaller difference is called none
+SINUSOIDAL = Variant("sinusoidal", "sinusoidal positions", SHAPE)
+LEARNED = Variant("learned", "learned positions", {**SHAPE, "positions": "learned"})
+ROTARY = Variant("rotary", "rotary positions", {**SHAPE, "positions": "rotary"})
+HEADS = tuple(
+    SINUSOIDAL if count == SHAPE["h"] else Variant(f"heads-{count}", f"{count} heads", {**SHAPE, "h": count})
+    for count in (1, 4, 8)
+)
+DEEP = {**SHAPE, "N": 4}
+WHOLE = Variant("whole", "with both", DEEP)
+PARTS = (
+    WHOLE,
+    Variant("no-residual", "without residuals", DEEP, without=(RESIDUAL,)),
+    Variant("no-norm", "without norms", DEEP, without=(NORM,)),
+    Variant("neither", "without both", DEEP, without=(RESIDUAL, NORM)),
+)
+LEARNED_LENGTHS, LONGER_LENGTHS = (1, 2), (3, 4, 6)
+BEAM = 5
+
+
+def bleu(bench: Bench, variant: Variant, clauses: tuple[int, ...], *, beam: int = 1) -> Repeated:
+    """BLEU on unseen texts with these numbers of clauses, for each seed."""
+    examples = [(one.phrase.source, one.phrase.references) for one in bench.tests(SHORT, clauses)]
+    written = [bench.written(variant, seed, SHORT, clauses=clauses, beam=beam) for seed in bench.numbers]
+    return Repeated(tuple(Measured(BLEU, BLEU.counts(one, examples)).total for one in written))
+
+
+def learned_positions(bench: Bench) -> Finding:
+    found = {one.key: bleu(bench, one, LEARNED_LENGTHS) for one in (SINUSOIDAL, LEARNED)}
+    apart = found["learned"].minus(found["sinusoidal"])
+    if is_within(apart, SAME):
+        verdict = CONFIRMED
+    else:
+        verdict = NOT_CONFIRMED if is_above(apart) or is_above(negative(apart)) else DEPENDS
+    rows = (
+        ("sinusoidal", shown(found["sinusoidal"]), ""),
+        ("learned", shown(found["learned"]), shown(apart)),
+    )
+    why = f"Learned positions score {shown(apart)} BLEU more than sinusoidal ones; under {SAME:g} is called the same."
+    return Finding(verdict, why, ("positions", "BLEU", "difference"), rows, plain_values(found))
+
+
+def negative(found: Repeated) -> Repeated:
+    return Repeated(tuple(-value for value in found.values))
+
+
+def longer_texts(bench: Bench) -> Finding:
+    """BLEU by clauses; the model has learned from one and two."""
+    lengths = [(1,), (2,), *((count,) for count in LONGER_LENGTHS)]
+    found = {
+        one.key: [bleu(bench, one, clauses) for clauses in lengths] for one in (SINUSOIDAL, LEARNED, ROTARY)
+    }
+    rows = tuple((key, *map(shown, scores)) for key, scores in found.items())
+    at_two, at_three = (found["sinusoidal"][i] for i in (1, 2))
+    kept = at_three.mean / max(at_two.mean, 1e-9)
+    ahead = at_three.minus(found["learned"][2])
+    if kept >= 0.9:
+        verdict = CONFIRMED
+    else:
+        verdict = DEPENDS if is_above(ahead) else NOT_CONFIRMED
+    why = (
+        f"With sinusoidal positions, texts of 3 clauses keep {100 * kept:.0f}% of the BLEU of texts of 2, the longest in "
+        f"training; that is {shown(ahead)} BLEU more than with learned positions."
+    )
+    values = {f"{key} {length[0]}": one for key, scores in found.items() for length, one in zip(lengths, scores, strict=True)}
+    head = ("positions", *(f"{length[0]} clause{'s' * (length[0] > 1)}" for length in lengths))
+    return Finding(verdict, why, head, rows, plain_values(values))
+
+
+def many_heads(bench: Bench) -> Finding:
+    scores = {one.key: bleu(bench, one, LEARNED_LENGTHS) for one in HEADS}
+    flops = {one.key: float(bench.facts(one, 1, SHORT).get("flops", 0.0)) for one in HEADS}
+    pace = {one.key: training_pace(bench.translator(one, 1, SHORT), length=16, tokens=2048) for one in HEADS}
+    first = HEADS[0].key
+    cost = {key: flops[key] / flops[first] for key in flops}
+    times = {key: pace[first] / pace[key] for key in pace}
+    rows = tuple(
+        (str(one.model["h"]), f"{cost[one.key]:.3f}", f"{times[one.key]:.2f}", shown(scores[one.key])) for one in HEADS
+    )
+    same_work = all(abs(one - 1) < 0.01 for one in cost.values())
+    verdict = (CONFIRMED if max(times.values()) < 1.1 else DEPENDS) if same_work else NOT_CONFIRMED
+    ahead = scores[SINUSOIDAL.key].minus(scores[first])
+    why = (
+        f"8 heads need {cost[HEADS[-1].key]:.3f} times the operations of one head and {times[HEADS[-1].key]:.2f} times "
+        f"its time; 4 heads score {shown(ahead)} BLEU more than one."
+    )
+    head = ("heads", "operations", "time of a step", "BLEU")
+    return Finding(verdict, why, head, rows, {**plain_values(scores), "operations": cost, "time": times})
+
+
+def residuals_and_norms(bench: Bench) -> Finding:
+    """The validation loss at the end of training, and after how many updates the whole model has it."""
+    curves = {one.key: [bench.losses(one, seed, SHORT) for seed in bench.numbers] for one in PARTS}
+    ends = {key: Repeated(tuple(curve[-1][1] for curve in own)) for key, own in curves.items()}
+    rows, helps = [], []
+    for one in PARTS:
+        lost = ends[one.key].minus(ends[WHOLE.key])
+        reached = "" if one is WHOLE else updates_in_words(curves[WHOLE.key], ends[one.key], bench.steps)
+        rows.append((one.name, shown(ends[one.key], 3), "" if one is WHOLE else shown(lost, 3), reached))
+        helps.append(one is WHOLE or is_above(lost))
+    verdict = CONFIRMED if all(helps) else DEPENDS if any(helps[1:]) else NOT_CONFIRMED
+    why = (
+        f"After {bench.steps} updates of 4 + 4 layers the loss is {ends['whole'].mean:.3f} with both, "
+        f"{ends['no-residual'].mean:.3f} without residuals and {ends['no-norm'].mean:.3f} without norms."
+    )
+    head = ("", "validation loss", "difference", "the whole model has it after")
+    values: dict[str, Any] = {**plain_values(ends), "curves": curves}
+    return Finding(verdict, why, head, tuple(rows), values)
+
+
+def updates_in_words(whole: list[list[tuple[int, float]]], ends: Repeated, steps: int) -> str:
+    """The share of the updates after which the whole model is as good, on average over the seeds."""
+    found = [steps_to_reach(curve, end) for curve, end in zip(whole, ends.values, strict=True)]
+    known = [one for one in found if one is not None]
+    return f"{100 * sum(known) / len(known) / steps:.0f}% of the updates" if len(known) == len(found) else "never"
+
+
+def beam_search(bench: Bench) -> Finding:
+    """Greedy against beam: BLEU, and how often the wider search finds a more probable translation."""
+    lengths = (*LEARNED_LENGTHS, *LONGER_LENGTHS[:1])
+    rows, values, ahead = [], {}, {}
+    for clauses in lengths:
+        greedy, beam = (bleu(bench, SINUSOIDAL, (clauses,), beam=width) for width in (1, BEAM))
+        ahead[clauses] = beam.minus(greedy)
+        rows.append((str(clauses), shown(greedy), shown(beam), shown(ahead[clauses])))
+        values |= {f"greedy {clauses}": greedy, f"beam {clauses}": beam}
+    better = [is_above(one) for one in ahead.values()]
+    verdict = CONFIRMED if all(better) else DEPENDS if any(better) else NOT_CONFIRMED
+    why = (
+        f"A beam of {BEAM} scores {shown(ahead[1])} BLEU more than greedy on texts of one clause and {shown(ahead[3])} "
+        "on texts of three, which are longer than those in training."
+    )
+    return Finding(verdict, why, ("clauses", "greedy", f"beam {BEAM}", "difference"), tuple(rows), plain_values(values))
