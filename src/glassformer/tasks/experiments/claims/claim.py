@@ -14,6 +14,15 @@ VERDICTS = (CONFIRMED, NOT_CONFIRMED, DEPENDS)
 
 
 @dataclass(frozen=True)
+class Lines:
+    """A line chart of a finding."""
+
+    title: str
+    across: str
+    lines: Mapping[str, tuple[tuple[float, float], ...]]  # name -> points
+
+
+@dataclass(frozen=True)
 class Finding:
     """What an experiment found. The verdict follows from the numbers by a rule in the code."""
 
@@ -22,6 +31,7 @@ class Finding:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     values: Mapping[str, Any] = field(default_factory=dict)  # the numbers of every seed, for other programs
+    lines: tuple[Lines, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from glassformer.nn.taps import listen
 from glassformer.tasks.experiments.claims.bench import SHORT, Bench
 from glassformer.tasks.experiments.claims.claim import CONFIRMED, DEPENDS, NOT_CONFIRMED, Finding, is_above, plain_values
-from glassformer.tasks.experiments.claims.transformer import WHOLE
+from glassformer.tasks.experiments.claims.parts import WHOLE
 from glassformer.tasks.experiments.repeated import Repeated, shown
 from glassformer.tasks.experiments.small_language import AGENTS, OTHER, SmallText, small_texts
 from glassformer.data.batches import source_batch

@@ -63,6 +63,7 @@ def as_data(claim: Claim, found: Finding) -> dict[str, Any]:
         "head": list(found.head),
         "rows": [list(row) for row in found.rows],
         "values": dict(found.values),
+        "lines": [{"title": one.title, "across": one.across, "lines": dict(one.lines)} for one in found.lines],
     }
 
 

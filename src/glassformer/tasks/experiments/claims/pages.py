@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glassformer.explain.page import render_report
-from glassformer.explain.report import Report, ShownTable
+from glassformer.explain.report import Report, ShownLines, ShownTable
 from glassformer.tasks.experiments.repeated import aligned
 
 INTRODUCTION = """\
@@ -80,4 +80,10 @@ def claims_page(results: Mapping[str, Any]) -> str:
         )
         for key, one in results["claims"].items()
     ]
-    return render_report(Report("Claims, measured", each, about="experiments", tables=[summary, *tables]))
+    lines = [drawn(one) for found in results["claims"].values() for one in found["lines"]]
+    return render_report(Report("Claims, measured", each, about="experiments", tables=[summary, *tables], lines=lines))
+
+
+def drawn(chart: Mapping[str, Any]) -> ShownLines:
+    points = ((name, tuple((x, y) for x, y in own)) for name, own in chart["lines"].items())
+    return ShownLines(chart["title"], "", chart["across"], tuple(points))

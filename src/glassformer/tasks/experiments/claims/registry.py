@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from glassformer.tasks.experiments.claims.claim import Claim
 from glassformer.tasks.experiments.claims.layers import PROBED, surface_and_meaning
+from glassformer.tasks.experiments.claims.parts import LAYERS, RATES, residuals_and_norms
 from glassformer.tasks.experiments.claims.transformer import (
     BEAM,
     LEARNED_LENGTHS,
     LONGER_LENGTHS,
     SAME,
+    WIDE,
     beam_search,
     learned_positions,
     longer_texts,
     many_heads,
-    residuals_and_norms,
 )
 
 CLAIMS = (
@@ -36,18 +37,19 @@ CLAIMS = (
     Claim(
         "many-heads",
         "Many heads cost about as much as one head of full width.",
-        "1, 4 and 8 heads share a width of 32. Operations are counted for the whole training, the time is that of a "
-        "step on one thread. Confirmed if operations are equal and no time is 10% longer, depends if only the "
-        "operations are equal.",
-        {"heads": [1, 4, 8]},
+        "1, 4 and 8 heads share the width of the model. Operations are counted for the whole training; the time is that "
+        f"of a step on one thread, also at width {WIDE}, relative to one head. Confirmed if the operations are equal "
+        f"and no time at width {WIDE} is 10% longer; depends if only the operations are equal.",
+        {"heads": [1, 4, 8], "wide": WIDE},
         many_heads,
     ),
     Claim(
         "residuals-and-norms",
         "Residual connections and LayerNorm help training; LayerNorm shortens it.",
-        "Four layers on each side, with both parts, without one, without both. Everything else is the same, also the "
-        "first weights and the learning rate. Confirmed if each loss without a part is clearly higher.",
-        {"N": 4},
+        f"{LAYERS} layers on each side, with both parts or without one. Everything else is the same, also the first "
+        "weights; each model has the better of two learning rates. A loss above that of guessing among all words "
+        "counts as guessing. Confirmed if each loss without a part is clearly higher, depends if one is.",
+        {"N": LAYERS, "rates": list(RATES)},
         residuals_and_norms,
     ),
     Claim(
@@ -56,7 +58,7 @@ CLAIMS = (
         f"Linear probes on the encoder vectors of {PROBED} texts: which word is here, whether a noun is subject or "
         'object, and which noun "it" means. Confirmed if the first is clearly lost from the inputs to the last layer '
         "and the other two are clearly gained; depends if they are gained and nothing is lost.",
-        {"N": 4, "texts": PROBED},
+        {"N": LAYERS, "texts": PROBED},
         surface_and_meaning,
     ),
     Claim(

@@ -1,4 +1,4 @@
-"""Claims about the Transformer: positions, longer texts, heads, residuals and norms, beam search."""
+"""Claims about the Transformer: positions, longer texts, heads, beam search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 from glassformer.evaluate.metric import Measured
 from glassformer.evaluate.translation import BLEU
-from glassformer.tasks.experiments.claims.bench import SHAPE, SHORT, Bench
+from glassformer.models.registry import build, values_of
+from glassformer.tasks.experiments.claims.bench import SHAPE, SHORT, WIDTH, Bench
 from glassformer.tasks.experiments.claims.claim import (
     CONFIRMED,
     DEPENDS,
@@ -15,11 +16,10 @@ from glassformer.tasks.experiments.claims.claim import (
     is_above,
     is_within,
     plain_values,
-    steps_to_reach,
 )
 from glassformer.tasks.experiments.pace import training_pace
 from glassformer.tasks.experiments.repeated import Repeated, shown
-from glassformer.tasks.experiments.translators import NORM, RESIDUAL, Variant
+from glassformer.tasks.experiments.translators import Variant
 
 SAME = 2.0  # BLEU: a smaller difference is called none
 SINUSOIDAL = Variant("sinusoidal", "sinusoidal positions", SHAPE)
@@ -29,16 +29,9 @@ HEADS = tuple(
     SINUSOIDAL if count == SHAPE["h"] else Variant(f"heads-{count}", f"{count} heads", {**SHAPE, "h": count})
     for count in (1, 4, 8)
 )
-DEEP = {**SHAPE, "N": 4}
-WHOLE = Variant("whole", "with both", DEEP)
-PARTS = (
-    WHOLE,
-    Variant("no-residual", "without residuals", DEEP, without=(RESIDUAL,)),
-    Variant("no-norm", "without norms", DEEP, without=(NORM,)),
-    Variant("neither", "without both", DEEP, without=(RESIDUAL, NORM)),
-)
 LEARNED_LENGTHS, LONGER_LENGTHS = (1, 2), (3, 4, 6)
 BEAM = 5
+WIDE = 256  # a second width at which heads are timed
 
 
 def bleu(bench: Bench, variant: Variant, clauses: tuple[int, ...], *, beam: int = 1) -> Repeated:
@@ -93,49 +86,33 @@ def longer_texts(bench: Bench) -> Finding:
 def many_heads(bench: Bench) -> Finding:
     scores = {one.key: bleu(bench, one, LEARNED_LENGTHS) for one in HEADS}
     flops = {one.key: float(bench.facts(one, 1, SHORT).get("flops", 0.0)) for one in HEADS}
-    pace = {one.key: training_pace(bench.translator(one, 1, SHORT), length=16, tokens=2048) for one in HEADS}
-    first = HEADS[0].key
-    cost = {key: flops[key] / flops[first] for key in flops}
-    times = {key: pace[first] / pace[key] for key in pace}
+    translator, first = bench.translator(SINUSOIDAL, 1, SHORT), HEADS[0].key
+    times = {width: step_times(translator, width) for width in (WIDTH, WIDE)}
+    cost = {key: flops[key] / max(flops[first], 1.0) for key in flops}
     rows = tuple(
-        (str(one.model["h"]), f"{cost[one.key]:.3f}", f"{times[one.key]:.2f}", shown(scores[one.key])) for one in HEADS
+        (str(one.model["h"]), f"{cost[one.key]:.3f}", *(f"{times[width][one.key]:.2f}" for width in times), shown(scores[one.key]))
+        for one in HEADS
     )
     same_work = all(abs(one - 1) < 0.01 for one in cost.values())
-    verdict = (CONFIRMED if max(times.values()) < 1.1 else DEPENDS) if same_work else NOT_CONFIRMED
-    ahead = scores[SINUSOIDAL.key].minus(scores[first])
+    verdict = (CONFIRMED if max(times[WIDE].values()) < 1.1 else DEPENDS) if same_work else NOT_CONFIRMED
+    ahead, last = scores[SINUSOIDAL.key].minus(scores[first]), HEADS[-1].key
     why = (
-        f"8 heads need {cost[HEADS[-1].key]:.3f} times the operations of one head and {times[HEADS[-1].key]:.2f} times "
-        f"its time; 4 heads score {shown(ahead)} BLEU more than one."
+        f"8 heads need {cost[last]:.3f} times the operations of one head, {times[WIDTH][last]:.2f} times its time at "
+        f"width {WIDTH} and {times[WIDE][last]:.2f} times at width {WIDE}; 4 heads score {shown(ahead)} BLEU more than one."
     )
-    head = ("heads", "operations", "time of a step", "BLEU")
-    return Finding(verdict, why, head, rows, {**plain_values(scores), "operations": cost, "time": times})
+    head = ("heads", "operations", f"time, width {WIDTH}", f"time, width {WIDE}", f"BLEU, width {WIDTH}")
+    by_width = {f"time {width}": {key: round(one, 3) for key, one in own.items()} for width, own in times.items()}
+    return Finding(verdict, why, head, rows, {**plain_values(scores), "operations": cost, **by_width})
 
 
-def residuals_and_norms(bench: Bench) -> Finding:
-    """The validation loss at the end of training, and after how many updates the whole model has it."""
-    curves = {one.key: [bench.losses(one, seed, SHORT) for seed in bench.numbers] for one in PARTS}
-    ends = {key: Repeated(tuple(curve[-1][1] for curve in own)) for key, own in curves.items()}
-    rows, helps = [], []
-    for one in PARTS:
-        lost = ends[one.key].minus(ends[WHOLE.key])
-        reached = "" if one is WHOLE else updates_in_words(curves[WHOLE.key], ends[one.key], bench.steps)
-        rows.append((one.name, shown(ends[one.key], 3), "" if one is WHOLE else shown(lost, 3), reached))
-        helps.append(one is WHOLE or is_above(lost))
-    verdict = CONFIRMED if all(helps) else DEPENDS if any(helps[1:]) else NOT_CONFIRMED
-    why = (
-        f"After {bench.steps} updates of 4 + 4 layers the loss is {ends['whole'].mean:.3f} with both, "
-        f"{ends['no-residual'].mean:.3f} without residuals and {ends['no-norm'].mean:.3f} without norms."
-    )
-    head = ("", "validation loss", "difference", "the whole model has it after")
-    values: dict[str, Any] = {**plain_values(ends), "curves": curves}
-    return Finding(verdict, why, head, tuple(rows), values)
-
-
-def updates_in_words(whole: list[list[tuple[int, float]]], ends: Repeated, steps: int) -> str:
-    """The share of the updates after which the whole model is as good, on average over the seeds."""
-    found = [steps_to_reach(curve, end) for curve, end in zip(whole, ends.values, strict=True)]
-    known = [one for one in found if one is not None]
-    return f"{100 * sum(known) / len(known) / steps:.0f}% of the updates" if len(known) == len(found) else "never"
+def step_times(translator: Any, width: int) -> dict[str, float]:
+    """The time of a training step with each number of heads, relative to one head."""
+    pace = {}
+    for one in HEADS:
+        values = {**values_of(translator.model), "d": width, "d_ff": 2 * width, "h": one.model["h"]}
+        model = translator.with_model(build("transformer", values))
+        pace[one.key] = training_pace(model, length=16, tokens=1024)
+    return {key: pace[HEADS[0].key] / one for key, one in pace.items()}
 
 
 def beam_search(bench: Bench) -> Finding:
