@@ -16,6 +16,7 @@ from rich.console import Console, RenderableType
 from torch import Tensor
 
 from glassformer.errors import ModelError
+from glassformer.explain.gates import Gates, gates
 from glassformer.explain.heads import best_aligned
 from glassformer.explain.tap_values import Sublayer, inputs
 from glassformer.explain.view import explanation_view
@@ -124,6 +125,15 @@ class Explanation:
             )
         return known[name]
 
+    @property
+    def gates(self) -> list[Gates]:
+        """What each recurrent layer did with each token; none in a Transformer."""
+        return gates(self.values)
+
+    def patterns(self, name: str) -> list[Any]:
+        """All patterns of one kind of attention, [layer][head][query][key]; empty if the model has none."""
+        return next((one.patterns.tolist() for one in self.attentions if one.name == name), [])
+
     def inputs(self, stack: str) -> dict[str, tuple[float, ...]]:
         """The lengths of the vectors that are added for each token before the first block of a stack."""
         return inputs(self.values, stack)
@@ -200,6 +210,7 @@ class Explanation:
             "tokens": {stack: tokens.to_dict() for stack, tokens in self.tokens.items()},
             "inputs": {stack: self.inputs(stack) for stack in self.tokens},
             "blocks": [asdict(one) for one in self.sublayers],
+            **({"gates": [asdict(one) for one in self.gates]} if self.gates else {}),
             "predicted": self.predicted,
             "predictions": [one.to_dict() for one in self.predictions],
         }

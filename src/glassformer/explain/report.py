@@ -279,7 +279,7 @@ def shown_sentence(explanation: Explanation, *, trace: Sequence[str] = ()) -> Sh
             for step in explanation.steps
         ),
         trace=tuple(trace),
-        cross_attention=explanation.cross_attention.tolist(),
-        encoder_attention=explanation.encoder_attention.tolist(),
+        cross_attention=explanation.patterns("cross"),
+        encoder_attention=explanation.patterns("encoder"),
         score=explanation.score,
     )

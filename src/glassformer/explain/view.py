@@ -16,6 +16,7 @@ from glassformer.explain.heat_map import heat_map, visible
 
 if TYPE_CHECKING:
     from glassformer.explain.explanation import Attention, Candidate, Explanation, Tokens
+    from glassformer.explain.gates import Gates
     from glassformer.explain.tap_values import Sublayer
 
 ALL = "all"  # instead of the name of one attention
@@ -34,17 +35,28 @@ def explanation_view(
 
     `attention` is a name or "all"; layer and head are counted from 0. Without them, the most informative one is shown.
     """
-    shown = explanation.attentions if attention == ALL else [explanation.attention(attention)]
+    asked = attention != ALL and (attention is not None or explanation.attentions)
+    shown = [explanation.attention(attention)] if asked else explanation.attentions
+    refuse_place(explanation, layer, head)
     parts: list[RenderableType] = [title_view(explanation.text, explanation.answer), Text()]
     parts += [tokens_line(tokens) for tokens in read_and_written(explanation)]
     for stack, tokens in explanation.tokens.items():
         parts += [Text(), inputs_view(tokens, explanation.inputs(stack))]
-    parts += [Text(), blocks_view(explanation.sublayers)]
+    if explanation.sublayers:
+        parts += [Text(), blocks_view(explanation.sublayers)]
+    for layer_ in explanation.gates:
+        parts += [Text(), gates_view(layer_, explanation.tokens[layer_.stack])]
     for one in shown:
         parts += [Text(), *attention_parts(one, layer, head)]
     if explanation.predictions:
         parts += [Text(), predictions_view(explanation)]
     return Group(*parts)
+
+
+def refuse_place(explanation: Explanation, layer: int | None, head: int | None) -> None:
+    """An error for a layer or head of a model without attention."""
+    if not explanation.attentions and (layer, head) != (None, None):
+        explanation.attention("cross")
 
 
 def title_view(text: str, answer: str) -> Text:
@@ -108,6 +120,19 @@ def blocks_view(sublayers: Sequence[Sublayer]) -> Group:
         )
     heading = "What each block does: lengths of vectors, the norm's divisor, the share of inner values above 0"
     return under(f"{heading}{', tokens per expert' if mixed else ''}", table)
+
+
+def gates_view(layer: Gates, tokens: Tokens) -> Group:
+    """One recurrent layer: one line per token."""
+    table = plain_table(["", *layer.columns])
+    for i, piece in enumerate(tokens.pieces[:LINES]):
+        table.add_row(Text(visible(piece)), *(f"{numbers[i]:.2f}" for numbers in layer.columns.values()))
+    if len(tokens.pieces) > LINES:
+        table.add_row(
+            f"mean of {len(tokens.pieces) - LINES} more", *(f"{mean(n[LINES:]):.2f}" for n in layer.columns.values())
+        )
+    named = " ".join(word for word in (layer.stack, f"layer {layer.block + 1}", layer.part) if word)
+    return under(f"Gates of {named}: how open (0 to 1, mean of all units), and the lengths of the states", table)
 
 
 # Attention

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.errors import ExportError
+from glassformer.models.registry import RECURRENT
 
 
 @contextmanager
@@ -39,6 +40,15 @@ def disk_errors_in_words(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ExportError(f"{path}: cannot be written ({error.strerror}). Nothing was exported.") from None
+
+
+def refuse_recurrent(kind: str, program: str) -> None:
+    """An error for models that other programs do not have."""
+    if kind in RECURRENT:
+        raise ExportError(
+            f"A {kind} model cannot be exported: {program} has no such architecture. Its run folder is its format: "
+            "copy the folder to another machine that has glassformer."
+        )
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -45,6 +45,10 @@ class TargetBatch(Protocol):
     def target_in(self) -> Tensor: ...
 
 
+class TranslationBatch(SourceBatch, TargetBatch, Protocol):
+    """A source and the target that is written for it."""
+
+
 class ImageBatch(Protocol):
     """Images (B, C, height, width), their values scaled as in the model's training."""
 

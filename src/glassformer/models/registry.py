@@ -20,9 +20,13 @@ MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
     "llama": ("glassformer.models.llama", "LlamaConfig", "Llama"),
     "t5": ("glassformer.models.t5", "T5Config", "T5"),
     "vit": ("glassformer.models.vit", "VitConfig", "Vit"),
+    "lstm": ("glassformer.models.lstm", "LstmConfig", "Lstm"),
+    "rnn_attention": ("glassformer.models.rnn_attention", "RnnAttentionConfig", "RnnAttention"),
     "captioner": ("glassformer.models.captioner", "CaptionerConfig", "Captioner"),
 }
-VOCABULARIES = ("source_vocabulary", "target_vocabulary")  # the 2017 model's are not in its config
+TRANSLATORS = ("transformer", "lstm", "rnn_attention")  # they read one text and write another, in any two vocabularies
+RECURRENT = ("lstm", "rnn_attention")  # no other program has them, so they cannot be exported
+VOCABULARIES = ("source_vocabulary", "target_vocabulary")  # of translators; they are not in the config
 
 
 def config_class(kind: str) -> type[Settings]:
@@ -57,14 +61,20 @@ def build_without_init(kind: str, values: Mapping[str, Any], *, origin: str = "m
 
 
 def build(kind: str, values: Mapping[str, Any], *, origin: str = "model") -> nn.Module:
-    """A new model with these settings. They may include the kind; for the 2017 model, also its two vocabularies.
+    """A new model with these settings. They may include the kind; for translators, also their two vocabularies.
 
     Without a `size` nothing is filled in: each setting that is not given has its default.
     """
     known = dict(values)
-    given = {name: known.pop(name) for name in VOCABULARIES if kind == "transformer" and name in known}
+    given = {name: known.pop(name) for name in VOCABULARIES if kind in TRANSLATORS and name in known}
     known = known if "size" in known else spelled_out(config_class(kind), known)
     return model_class(kind)(validate(config_class(kind), known, origin=origin), **given)
+
+
+def translator(config: Settings, *, source_vocabulary: int, target_vocabulary: int) -> nn.Module:
+    """A new translator with these settings."""
+    kind: str = config.kind  # type: ignore[attr-defined]
+    return model_class(kind)(config, source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary)
 
 
 def spelled_out(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +92,7 @@ def spelled_out(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, An
 def values_of(model: nn.Module) -> dict[str, Any]:
     """The settings from which `build` makes the same kind of model, its kind first."""
     values = without_sizes(cast(Settings, model.config).model_dump(exclude_none=True))
-    if values["kind"] == "transformer":
+    if values["kind"] in TRANSLATORS:
         inputs = (model.get_submodule(f"{side}.inputs.embedding") for side in ("encoder", "decoder"))
         counts = (cast(nn.Parameter, embedding.weight).size(0) for embedding in inputs)
         values |= dict(zip(VOCABULARIES, counts, strict=True))

@@ -93,6 +93,12 @@ class TransformerConfig(Settings):
             raise ValueError(f"d = {self.d} is not a multiple of h = {self.h}: the heads share the width evenly")
         return self
 
+    @property
+    def shape(self) -> str:
+        """In a few words."""
+        norm = ", post-norm" if self.norm == "post" else ""
+        return f"{self.N}+{self.N_decoder or self.N} layers, d {self.d}, {self.h} heads, d_ff {self.d_ff}{norm}"
+
 
 def make_positions(config: TransformerConfig) -> FixedPositions | LearnedPositions | None:
     """The vectors added to the embeddings. Rotary positions add none: they rotate queries and keys instead."""

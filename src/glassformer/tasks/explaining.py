@@ -22,7 +22,7 @@ from glassformer.explain.recording import Name, names_of, predictions, record, r
 from glassformer.models.captioner import Captioner
 from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
-from glassformer.models.transformer import Transformer
+from glassformer.models.registry import TRANSLATORS
 from glassformer.models.vit import Vit
 from glassformer.nn.patches import grid_of
 from glassformer.store.bundle import Bundle
@@ -74,7 +74,7 @@ def explain(bundle: Bundle, shown: Text, *, top: int = 5, options: GenerateOptio
         return explain_picture(image_model, one_image(image_model, shown), top=top, options=options)
     if not shown.strip():
         raise DataError("Nothing to explain: the text is blank.")
-    if isinstance(model, Transformer):
+    if bundle.kind in TRANSLATORS:
         return looking.explain(Translator.of(bundle), shown, beam=None if options is ANSWER else options.beam, top=top)
     if isinstance(model, EncoderDecoder):
         return explain_answer(bundle, shown, top=top, options=options)

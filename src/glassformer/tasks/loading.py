@@ -36,6 +36,8 @@ REWRITERS = "glassformer.tasks.rewriting:Rewriter"
 IMAGES, TRANSLATORS = "glassformer.tasks.vision:ImageModel", "glassformer.tasks.translation.translator:Translator"
 USERS: dict[str, str] = {  # kind of model: the class that `load` returns by default
     "transformer": TRANSLATORS,
+    "lstm": TRANSLATORS,
+    "rnn_attention": TRANSLATORS,
     "bert": TEXTS,
     "roformer": TEXTS,
     "gpt": WRITERS,

@@ -18,7 +18,7 @@ from glassformer.hub.huggingface.folders import CONFIG as THEIR_CONFIG
 from glassformer.hub.huggingface.folders import Plan, Renamed, read_config, renamed
 from glassformer.hub.huggingface.layouts import layout_for
 from glassformer.hub.reading import is_model, read_model
-from glassformer.models.registry import MODELS, VOCABULARIES, build, sizes
+from glassformer.models.registry import MODELS, TRANSLATORS, VOCABULARIES, build, sizes
 from glassformer.store.bundle import kind_in, read_settings
 from glassformer.store.checkpoints import WEIGHTS
 from glassformer.store.run import CONFIG, RunFolder
@@ -29,6 +29,8 @@ from glassformer.tasks.translation.recipe import read_recipe
 # Settings of the published models that their size does not decide.
 PUBLISHED: dict[str, dict[str, Any]] = {
     "transformer": dict.fromkeys(VOCABULARIES, 37_000),
+    "lstm": {"source_vocabulary": 160_000, "target_vocabulary": 80_000, "tied": "none"},
+    "rnn_attention": {**dict.fromkeys(VOCABULARIES, 30_000), "tied": "none"},
     "bert": {"pooler": True},
     "gpt": {"vocabulary": 50_257},
     "llama": {"vocabulary": 32_000},
@@ -71,7 +73,7 @@ def in_folder(path: Path) -> tuple[str, nn.Module]:
     if (path / CONFIG).is_file():
         settings, origin = read_settings(path), str(path / CONFIG)
         kind = kind_in(settings, origin=origin) or "transformer"  # runs of older versions name none
-        if kind == "transformer" and task_in(settings) is not None:
+        if kind in TRANSLATORS and task_in(settings) is not None:
             return kind, of_run(RunFolder(path))
         return kind, empty(kind, settings.get("model", {}), origin=origin)
     if (path / THEIR_CONFIG).is_file():
@@ -91,7 +93,7 @@ def of_run(run: RunFolder) -> nn.Module:
         rows = [header.get(f"{side}.inputs.embedding.weight") for side in ("encoder", "decoder")]
         counts = [(one or rows[0] or {"shape": [count]})["shape"][0] for one, count in zip(rows, counts, strict=True)]
     values = recipe.model.model_dump() | dict(zip(VOCABULARIES, counts, strict=True))
-    return empty("transformer", values, origin=str(run.path / CONFIG))
+    return empty(recipe.model.kind, values, origin=str(run.path / CONFIG))
 
 
 def of_others(folder: Path) -> tuple[str, nn.Module]:

@@ -21,7 +21,16 @@ VALIDATING = 0.03  # share of the time for validations
 MOST_VALIDATIONS = 20
 WORTH_HAVING = 6  # validations; beyond that, more examples in each are better than more validations
 KEPT_BACK = 0.01  # share of the time kept as a reserve, because a forecast is never exact
-SHAPE = {"size", "N", "N_decoder", "d", "h", "d_ff"}  # settings of a model; a user who sets one has chosen the model
+SHAPE = {
+    "size",
+    "N",
+    "N_decoder",
+    "d",
+    "h",
+    "d_ff",
+    "n",
+    "l",
+}  # settings of a model; a user who sets one has chosen the model
 UPDATES = 250  # of fine-tuning: enough to learn a few hundred examples
 FEWEST_TOGETHER, MOST_TOGETHER = 16, 48  # examples of an update when a pretrained body gets new heads
 LEAST_DROPOUT = 0.03  # less drops next to nothing, but its masks still take time

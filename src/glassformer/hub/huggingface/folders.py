@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from glassformer.errors import ExportError, ImportingError
-from glassformer.hub.folders import write_json
+from glassformer.hub.folders import refuse_recurrent, write_json
 from glassformer.hub.huggingface import keys
 from glassformer.hub.huggingface.checkpoint import (
     SHARD_BYTES,
@@ -133,6 +133,7 @@ class Renamed(Mapping[str, Tensor]):
 
 def write_folder(bundle: Bundle, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> Layout:
     """Writes the files into an existing folder; returns their layout."""
+    refuse_recurrent(bundle.kind, "transformers")
     layout, theirs = layout_to_write(bundle)
     refuse_non_finite(bundle.model)
     bundle = layout.expressed(bundle)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
+from glassformer.errors import ModelError
 from glassformer.evaluate.alignment import Links, alignment_error, by_words, spans_of_words, word_links, words_of_pieces
 from glassformer.nn.taps import listen
 from glassformer.text import Tokenizer
@@ -80,11 +81,26 @@ def piece_links(translator: Translator, phrase: Phrase) -> tuple[tuple[int, int]
     return tuple((s, t) for s, v in enumerate(source) for t, w in enumerate(target) if (v, w) in phrase.sure)
 
 
+def attends(translator: Translator) -> bool:
+    """Whether the decoder looks back at the source; an LSTM without attention does not."""
+    return any(is_cross_pattern(name) for name, _ in translator.model.named_modules())
+
+
+def is_cross_pattern(name: str) -> bool:
+    """Whether a tap gives the patterns of a cross-attention."""
+    return name.endswith("cross_attention.core.pattern")
+
+
 # Any sentences
 
 
 def align(translator: Translator, sources: Sequence[str], translations: Sequence[str]) -> list[Links]:
     """The source word that each word of a translation comes from, by the mean of all heads. Spaces separate words."""
+    if not attends(translator):
+        raise ModelError(
+            f"A {translator.kind_name} model has no attention, from which alignments are read. Models that have it: "
+            "transformer, rnn_attention."
+        )
     sources, translations = [text.strip() for text in sources], [text.strip() for text in translations]
     filled = [i for i, (s, t) in enumerate(zip(sources, translations, strict=True)) if s and t]
     found = [Links()] * len(sources)
@@ -163,10 +179,13 @@ def each_attention(
         translator.source_marks,
         translator.target_marks,
     )
+    if not attends(translator):  # the best guess without attention: the words are in the same order
+        yield from ((i, in_order(t, s)[None, None]) for i, (s, t) in enumerate(pairs.lengths.tolist()))
+        return
     decoder = translator.model.eval().decoder
     for index in epoch_batches(pairs.lengths, tokens=8192, seed=0, epoch=0):
         batch = pairs.batch(index).to(translator.device)
-        with listen(decoder, lambda name: name.endswith("cross_attention.core.pattern")) as recorded:
+        with listen(decoder, is_cross_pattern) as recorded:
             translator.model.hidden(batch)
         patterns = torch.stack([values[0] for values in recorded.values()], dim=1).cpu().numpy()  # (B, N, H, T, S)
         for row, (i, (s, t)) in enumerate(zip(index, pairs.lengths[index], strict=True)):

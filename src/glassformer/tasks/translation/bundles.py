@@ -5,12 +5,11 @@ Bundles made by others are MarianMT models, such as those of OPUS-MT.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from glassformer.config import validate
 from glassformer.errors import ImportingError, ModelError
-from glassformer.models.registry import VOCABULARIES, values_of
-from glassformer.models.transformer import Transformer
+from glassformer.models.registry import TRANSLATORS, VOCABULARIES, values_of
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.model import METHODS
 from glassformer.tasks.translation.recipe import TranslationRecipe
@@ -24,11 +23,11 @@ if TYPE_CHECKING:  # Translator uses this file
 DECODING = ("beam", "alpha", "no_repeat")  # settings that imported folders also have, with the same meaning
 
 
-def parts_of(bundle: Bundle) -> tuple[Transformer, Tokenizer, Tokenizer, TranslationRecipe]:
+def parts_of(bundle: Bundle) -> tuple[Any, Tokenizer, Tokenizer, TranslationRecipe]:
     """The parts of a `Translator` for this bundle; the recipe defines how it begins, ends and searches."""
-    if bundle.kind != "transformer":
+    if bundle.kind not in TRANSLATORS:
         raise ModelError(f"A {bundle.kind} model cannot translate. Models that can: {METHODS['translate']}.")
-    if bundle.model.config.embedding_norm:  # type: ignore[union-attr]
+    if getattr(bundle.model.config, "embedding_norm", False):
         raise ModelError("A BART model reads other special tokens than a translator. Use `glassformer rewrite`.")
     source = bundle.tokenizer
     if source is None:
@@ -37,12 +36,12 @@ def parts_of(bundle: Bundle) -> tuple[Transformer, Tokenizer, Tokenizer, Transla
             "tokenizer.json."
         )
     target = bundle.target or source
-    model = cast(Transformer, bundle.model)
+    model = bundle.model
     refuse_small(model, source, target)
     return model, source, target, recipe_of(bundle, target)
 
 
-def refuse_small(model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
+def refuse_small(model: Any, source: Tokenizer, target: Tokenizer) -> None:
     sizes = values_of(model)
     for name, tokenizer in zip(VOCABULARIES, (source, target), strict=True):
         if len(tokenizer) > sizes[name]:
@@ -53,7 +52,7 @@ def refuse_small(model: Transformer, source: Tokenizer, target: Tokenizer) -> No
 
 
 def recipe_of(bundle: Bundle, target: Tokenizer) -> TranslationRecipe:
-    model = cast(Transformer, bundle.model)
+    model: Any = bundle.model
     extras, start = bundle.extras, bundle.marks.start
     text: dict[str, Any] = {"kind": "imported", "vocab_size": len(target), "shared": model.config.tied == "all"}
     text["never"] = [target.token(number) for number in extras.get("never", []) if number < len(target)]

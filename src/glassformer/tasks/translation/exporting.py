@@ -16,7 +16,7 @@ from glassformer.errors import ExportError, GlassformerError
 from glassformer.hub.checking import Compared, Comparison, Tolerance
 from glassformer.hub.ctranslate2 import POSITIONS, write_ctranslate2
 from glassformer.hub.exported import CARD, Exported
-from glassformer.hub.folders import new_folder, write_json
+from glassformer.hub.folders import new_folder, refuse_recurrent, write_json
 from glassformer.tasks.translation.loading import SHARED, SOURCE, TARGET
 from glassformer.tasks.translation.material import Held, read_questions
 from glassformer.tasks.translation.scoring import score_ids
@@ -36,6 +36,7 @@ def export_translator(
     tolerance: Tolerance | None = None,
 ) -> Comparison:
     """Writes the folder `out` for CTranslate2 and returns the comparison of both engines; an error if they differ."""
+    refuse_recurrent(translator.kind_name, "CTranslate2")
     refuse_unknown_settings(translator.recipe.decode)
     chosen = sample_of(translator) if sample is None else [text for text in sample if text.strip()]
     if not chosen:

@@ -10,7 +10,7 @@ from torch import Tensor
 from glassformer.errors import RunError
 from glassformer.evaluate.lengths import Lengths
 from glassformer.hub.exported import refuse_exported
-from glassformer.models.transformer import Transformer
+from glassformer.models.registry import translator
 from glassformer.store.bundle import read_bundle, read_settings
 from glassformer.store.run import SHARED_TOKENIZER, TARGET_TOKENIZER, RunFolder
 from glassformer.store.weights import NoLargerThan, load_weights
@@ -37,7 +37,7 @@ def load(path: str | Path, *, device: str = "cpu") -> Translator:
     weights, origin = run.weights()
     sizes = vocabularies(weights, source, target)
     with NoLargerThan(weights, origin=str(path)):
-        model = Transformer(recipe.model, source_vocabulary=sizes[0], target_vocabulary=sizes[1])
+        model = translator(recipe.model, source_vocabulary=sizes[0], target_vocabulary=sizes[1])
     load_weights(model, weights, origin=str(path))
     found = Translator(model.to(choose_device(device)).eval(), source, target, recipe, origin=origin)
     found.folder = str(path)

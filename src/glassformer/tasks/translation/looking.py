@@ -29,6 +29,9 @@ def explain(translator: Translator, text: str, *, beam: int | None, top: int) ->
     best = translator.search_ids([row], beam=beam)[0][0]
     marks = translator.source_marks, translator.target_marks
     written = [*best.ids, *([marks[1].eos] if best.finished else [])]
+    read = [*row, marks[0].eos]
+    if getattr(translator.recipe.model, "reverse_source", False):
+        read.reverse()  # the order in which the model reads it
     pair = EncodedPairs(Ragged.of([row]), Ragged.of([written[:-1]]), *marks)
     return record_writing(
         translator.model,
@@ -36,7 +39,7 @@ def explain(translator: Translator, text: str, *, beam: int | None, top: int) ->
         kind=translator.kind_name,
         text=text,
         answer=translator.target.decode(best.ids),
-        source=tokens_of("source", [*row, marks[0].eos], names_of(translator.source)),
+        source=tokens_of("source", read, names_of(translator.source)),
         start=marks[1].bos,
         written=written,
         name=names_of(translator.target),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -11,6 +12,8 @@ from glassformer.data.settings import DataSettings
 from glassformer.decode.settings import DecodeSettings
 from glassformer.errors import RunError
 from glassformer.evaluate.translation import BLEU, CHRF, EXACT
+from glassformer.models.lstm import LstmConfig
+from glassformer.models.rnn_attention import RnnAttentionConfig
 from glassformer.models.transformer import TransformerConfig
 from glassformer.store.bundle import read_settings
 from glassformer.store.run import CONFIG, RunFolder
@@ -22,10 +25,11 @@ class TranslationRecipe(Recipe):
 
     task: Literal["translate"] = Field("translate", description="What is learned, named by the verb that uses it.")
     data: DataSettings = Field(default_factory=DataSettings)
-    model: TransformerConfig = Field(default_factory=lambda: TransformerConfig.model_validate({}))
+    model: Annotated[TransformerConfig | LstmConfig | RnnAttentionConfig, Field(discriminator="kind")]
     decode: DecodeSettings = Field(default_factory=DecodeSettings)
 
     metrics = (BLEU, CHRF, EXACT)
+    usual_model = MappingProxyType({"kind": "transformer"})
 
     @model_validator(mode="before")
     @classmethod
@@ -44,12 +48,18 @@ class TranslationRecipe(Recipe):
 
     @model_validator(mode="after")
     def _positions_for_all(self) -> TranslationRecipe:
-        if self.model.positions == "learned" and self.data.max_tokens >= self.model.max_length:
+        longest = positions_of(self.model)
+        if longest is not None and self.data.max_tokens >= longest:
             raise ValueError(
-                f"learned positions need model.max_length > data.max_tokens; they are {self.model.max_length} and "
+                f"learned positions need model.max_length > data.max_tokens; they are {longest} and "
                 f"{self.data.max_tokens}"
             )
         return self
+
+
+def positions_of(model: Any) -> int | None:
+    """How many positions the model of these settings has learned; None: texts may have any length."""
+    return model.max_length if getattr(model, "positions", "") == "learned" else None
 
 
 def read_recipe(run: RunFolder) -> TranslationRecipe:

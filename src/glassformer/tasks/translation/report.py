@@ -17,7 +17,7 @@ from glassformer.explain.explanation import Explanation
 from glassformer.explain.report import Sample, ShownAlignment, ShownData, shown_sentence
 from glassformer.nn.positions import FixedPositions, LearnedPositions
 from glassformer.tasks.evaluating import Evaluation
-from glassformer.tasks.translation.alignment import AlignmentHead, best_alignment_head, piece_links
+from glassformer.tasks.translation.alignment import AlignmentHead, attends, best_alignment_head, piece_links
 from glassformer.tasks.translation.translator import Translator
 from glassformer.training.prepare import Prepared
 from glassformer.training.task import ReportParts
@@ -34,7 +34,7 @@ def report_parts(translator: Translator, found: Evaluation, prepared: Prepared) 
     sources = [source for source, _ in found.examples]
     phrase = shown_phrase(gold.test) if gold else None
     explained = translator.explain(phrase.source if phrase else shown_by_default(sources))
-    head = best_alignment_head(translator, gold.valid, gold.test) if gold else None
+    head = best_alignment_head(translator, gold.valid, gold.test) if gold and attends(translator) else None
     page = {
         "samples": samples(found),
         "sentence": shown_sentence(explained, trace=traces(translator, explained.text)),
@@ -81,7 +81,7 @@ def traces(translator: Translator, text: str) -> list[str]:
 
 def position_table(translator: Translator) -> list[list[float]]:
     """The encoder's position vectors, if it adds any."""
-    positions = translator.model.encoder.inputs.positions
+    positions = getattr(translator.model.encoder.inputs, "positions", None)
     if not isinstance(positions, FixedPositions | LearnedPositions):
         return []
     with torch.inference_mode():

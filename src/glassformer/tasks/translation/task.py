@@ -16,7 +16,7 @@ from glassformer.evaluate.bleu_tokenizer import bleu_tokenizer
 from glassformer.evaluate.lengths import Lengths
 from glassformer.evaluate.metric import Metric
 from glassformer.evaluate.translation import translation_metrics
-from glassformer.models.transformer import SIZES, Transformer, TransformerConfig
+from glassformer.models.registry import TRANSLATORS, sizes, translator
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.translation.constraints import Request, Sentences
 from glassformer.tasks.translation.loading import LENGTHS, SHARED, SOURCE, TARGET
@@ -29,7 +29,7 @@ from glassformer.tasks.translation.material import (
     read_questions,
     target_language,
 )
-from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.tasks.translation.recipe import TranslationRecipe, positions_of
 from glassformer.tasks.translation.starting import check_direction, refuse_reversed
 from glassformer.tasks.translation.translator import Translator, marks_of
 from glassformer.text import Tokenizer, train_tokenizer
@@ -49,10 +49,10 @@ class Translation(Task):
     """Learns to translate sentences from one language into another."""
 
     name = "translate"
-    title = "A Transformer that learns to translate"
+    title = "A model that learns to translate"
     unit, units = "pair", "pairs"
     recipe = TranslationRecipe
-    kinds = ("transformer",)
+    kinds = TRANSLATORS
     is_oldest = True
     predicted_by = "greedy"
     held_units, predictions = "sentences", "translations"
@@ -124,20 +124,22 @@ class Translation(Task):
 
     # Model
 
-    def build(self, setup: Setup) -> Transformer:
+    def build(self, setup: Setup) -> nn.Module:
         source, target = sides(setup.tokenizers)
-        return Transformer(setup.recipe.model, source_vocabulary=len(source), target_vocabulary=len(target))
+        return translator(setup.recipe.model, source_vocabulary=len(source), target_vocabulary=len(target))
 
-    def ladder(self, recipe: TranslationRecipe) -> list[dict[str, Any]]:  # noqa: ARG002
-        return [{"size": size, **SIZES[size]} for size in ("base", "small", "tiny", "nano")]
+    def ladder(self, recipe: TranslationRecipe) -> list[dict[str, Any]]:
+        known = sizes(recipe.model.kind)
+        return [{"size": size, **known[size]} for size in ("base", "small", "tiny", "nano")]
 
-    def trial_model(self, recipe: TranslationRecipe) -> dict[str, Any]:  # noqa: ARG002
-        return {"size": "tiny", **SIZES["tiny"], "N_decoder": None}
+    def trial_model(self, recipe: TranslationRecipe) -> dict[str, Any]:
+        own = {"N_decoder": None} if recipe.model.kind == "transformer" else {}
+        return {"size": "tiny", **sizes(recipe.model.kind)["tiny"], **own}
 
-    def model_for(self, config: TransformerConfig) -> Transformer:
-        return Transformer(config, source_vocabulary=1, target_vocabulary=1)
+    def model_for(self, config: Any) -> nn.Module:
+        return translator(config, source_vocabulary=1, target_vocabulary=1)
 
-    def sides(self, model: Transformer) -> tuple[nn.Module, ...]:
+    def sides(self, model: Any) -> tuple[nn.Module, ...]:
         return model.encoder, model.decoder
 
     def output_width(self, setup: Setup) -> int:
@@ -149,7 +151,7 @@ class Translation(Task):
     def losses(self, setup: Setup, model: Any, batch: Batch) -> list[tuple[float, float]]:
         return token_losses(model, batch, vocabulary=self.output_width(setup))
 
-    def first_weights(self, setup: Setup, model: Transformer, examples: Pools, listener: Listener) -> None:
+    def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
         """Gives words that translate each other similar first vectors, if the recipe asks for it."""
         recipe, (source, target) = setup.recipe, sides(setup.tokenizers)
         if recipe.train.first_vectors != "pairs":
@@ -169,8 +171,7 @@ class Translation(Task):
         return {LENGTHS: Lengths.of(pool.columns["source"].lengths, pool.columns["target"].lengths).to_dict()}
 
     def shape(self, recipe: TranslationRecipe) -> str:
-        model = recipe.model
-        return f"{model.N}+{model.N_decoder or model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
+        return str(recipe.model.shape)
 
     # Using it
 
@@ -242,8 +243,8 @@ class Translation(Task):
         model, (source, target) = setup.recipe.model, sides(setup.tokenizers)
         tokens = f"{len(target):,} {'shared' if source is target else 'target'} tokens ({target.kind})"
         return [
-            ("Layers", f"{model.N} encoder + {model.N_decoder or model.N} decoder, {model.norm}-norm"),
-            ("Width", f"d {model.d}, {model.h} heads, d_ff {model.d_ff}"),
+            ("Kind", model.kind),
+            ("Shape", model.shape),
             ("Parameters", f"{parameters:,}"),
             ("Vocabulary", tokens),
         ]
@@ -274,16 +275,16 @@ class Translation(Task):
 
     def check_held(self, setup: Setup, examples: Sequence[Question]) -> None:
         """Refuses held-out sentences longer than the model's positions: the first validation would fail."""
-        model = setup.recipe.model
-        if model.positions != "learned":
+        longest = positions_of(setup.recipe.model)
+        if longest is None:
             return
         texts_of_sides = zip(*first_references(examples), strict=True)
         for tokenizer, texts in zip(sides(setup.tokenizers), texts_of_sides, strict=True):
             rows = zip(tokenizer.encode_batch(list(texts)), texts, strict=True)
             needed, text = max((len(row) + 1, text) for row, text in rows)
-            if needed > model.max_length:
+            if needed > longest:
                 raise DataError(
-                    f"model.max_length = {model.max_length} is too small for a held-out sentence of {needed} tokens: "
+                    f"model.max_length = {longest} is too small for a held-out sentence of {needed} tokens: "
                     f"{text[:40]!r}... Raise it, or use positions that are not learned."
                 )
 
@@ -296,7 +297,8 @@ class Translation(Task):
 
     def recipe_of(self, bundle: Bundle) -> TranslationRecipe | None:
         """None for BART: its inputs have another frame."""
-        return None if bundle.model.config.embedding_norm else Translator.of(bundle).recipe  # type: ignore[union-attr]
+        is_bart = getattr(bundle.model.config, "embedding_norm", False)
+        return None if is_bart else Translator.of(bundle).recipe
 
     def check_loaded(self, setup: Setup, model: Any, material: Material, origin: str) -> None:
         refuse_reversed(self, setup, model, material.valid, origin)

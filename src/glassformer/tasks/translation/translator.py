@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
@@ -13,7 +13,6 @@ from glassformer.data.batches import Index, Marks, source_batch
 from glassformer.decode import DecodeSettings, Hypothesis, Search, search
 from glassformer.errors import RunError, SettingsError
 from glassformer.evaluate.lengths import Lengths
-from glassformer.models.transformer import Transformer
 from glassformer.store.bundle import Bundle
 from glassformer.store.run import FINISHED
 from glassformer.tasks.model import one_or_many, one_text, paired, texts_of
@@ -27,7 +26,7 @@ from glassformer.tasks.translation.constraints import (
     term_chooser,
 )
 from glassformer.tasks.translation.finding import translations_of
-from glassformer.tasks.translation.recipe import TranslationRecipe
+from glassformer.tasks.translation.recipe import TranslationRecipe, positions_of
 from glassformer.tasks.translation.source_model import SourceVectors
 from glassformer.tasks.translation.spelling import Speller
 from glassformer.text import Tokenizer
@@ -65,7 +64,7 @@ class Translator(SourceVectors):
     blank = BLANK  # the translation of a blank text
 
     def __init__(
-        self, model: Transformer, source: Tokenizer, target: Tokenizer, recipe: TranslationRecipe, *, origin: str = ""
+        self, model: Any, source: Tokenizer, target: Tokenizer, recipe: TranslationRecipe, *, origin: str = ""
     ) -> None:
         self.model = model
         self.source, self.target = source, target
@@ -78,7 +77,7 @@ class Translator(SourceVectors):
         self.speller = Speller(target, eos=self.target_marks.eos)
         self.lengths = Lengths()  # of the training sentences, if they were recorded
 
-    def with_model(self, model: Transformer) -> Translator:
+    def with_model(self, model: Any) -> Translator:
         """The same with other weights."""
         return Translator(model, self.source, self.target, self.recipe)
 
@@ -103,8 +102,7 @@ class Translator(SourceVectors):
     @property
     def longest(self) -> int | None:
         """The most tokens, including the end mark, that the model has positions for; None: no limit."""
-        model = self.recipe.model
-        return model.max_length if model.positions == "learned" else None
+        return positions_of(self.recipe.model)
 
     @property
     def longest_sentence(self) -> int:
@@ -118,7 +116,7 @@ class Translator(SourceVectors):
 
     @property
     def kind_name(self) -> str:
-        return "transformer"
+        return str(self.recipe.model.kind)
 
     def facts(self) -> list[str]:
         named = "-".join(self.recipe.data.languages or ()) or (self.target_language and f"into {self.target_language}")
