@@ -7,7 +7,6 @@ decoding, how far gradients reach, and where there is attention, the alignment e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from glassformer.config import validate
 from glassformer.data.phrasebook import Phrase, phrasebook
 from glassformer.errors import DataError, SettingsError
 from glassformer.models.registry import build, values_of
-from glassformer.store import files
+from glassformer.store.run import RunFolder
 from glassformer.tasks.experiments.by_length import Bucket, LengthScores, buckets_of, scores_by_length
 from glassformer.tasks.experiments.pace import decoding_pace, training_pace
 from glassformer.tasks.experiments.reach import gradient_by_distance
@@ -36,7 +35,7 @@ from glassformer.tasks.experiments.translators import (
     written_pairs,
 )
 from glassformer.tasks.registry import task_named
-from glassformer.tasks.translation.alignment import head_errors
+from glassformer.tasks.translation.alignment import attends, head_errors
 from glassformer.training.settings import seconds_of
 from glassformer.training.task import Listener
 from glassformer.training.watching import Silent
@@ -116,9 +115,8 @@ def from_files(source: Sequence[str], target: Sequence[str], *, join: int, liste
     valid = [unaligned(source, references[0]) for source, references in material.valid]
     if not (train and test and valid):
         raise DataError(f"{len(phrases)} usable sentence pairs are too few for training, validation and a test.")
-    sets = (train, valid, test) if join == 1 else tuple(
-        joined(part, len(part), seed=seed, most=join) for seed, part in enumerate((train, valid, test))
-    )  # fmt: skip
+    parts = (train, valid, test)
+    sets = parts if join == 1 else [joined(one, len(one), seed=seed, most=join) for seed, one in enumerate(parts)]
     return AncestorsData([pair_of(one) for one in sets[0]], [pair_of(one) for one in sets[1]], sets[2])
 
 
@@ -146,11 +144,13 @@ def ancestors(
     seeds: int = 3,
     steps: int | None = None,
     size: str | None = None,
+    join: int = 1,
     given: Mapping[str, Sequence[str]] | None = None,
     variants: Sequence[Variant] = VARIANTS,
     listener: Listener | None = None,
 ) -> AncestorsResult:
-    """Trains all variants with all seeds in about `budget` and measures them. Finished runs are not repeated.
+    """Trains all variants with all seeds in about `budget` and measures them. Finished runs are not repeated;
+    ancestors_page.py writes what was found.
 
     `given` are the files by the name of their option, for the record of what the experiment was started with. With
     `steps`, every run makes this many updates instead.
@@ -158,7 +158,7 @@ def ancestors(
     listener, folder = listener or Silent(), Path(out)
     runs = runs_of(variants, seeds)
     length = length_of(budget, len(runs), steps=steps)
-    check_same(folder, given or {}, options_of(budget=budget, seeds=seeds, steps=steps, size=size))
+    check_same(folder, given or {}, options_of(budget=budget, seeds=seeds, steps=steps, size=size, join=join))
     pairs = written_pairs(folder / "data", train=data.train, valid=data.valid)
     text = {"vocab_size": VOCABULARY} if steps is not None else {}
     done: dict[str, list[Path]] = {}
@@ -166,7 +166,9 @@ def ancestors(
         listener.on_stage(f"Training {number + 1} of {len(runs)}: {variant.name}, seed {seed}")
         path = folder / f"{variant.key}-{seed}"
         done.setdefault(variant.key, []).append(
-            train_variant(sized(variant, size), pairs, path, train={**length, "seed": seed}, text=text, listener=listener)
+            train_variant(
+                sized(variant, size), pairs, path, train={**length, "seed": seed}, text=text, listener=listener
+            )
         )
     buckets = buckets_of([one.source for one in data.test])
     found = {}
@@ -174,17 +176,7 @@ def ancestors(
         listener.on_stage(f"Measuring: {variant.name}")
         found[variant.key] = measured(sized(variant, size), done[variant.key], data, buckets, listener)
     spent = {"budget": budget} if steps is None else {"steps": steps}
-    result = AncestorsResult(tuple(variants), found, tuple(buckets), seeds, len(data.test), spent)
-    listener.on_stage("Writing the page")
-    write(result, folder)
-    return result
-
-
-def write(result: AncestorsResult, folder: Path) -> None:
-    from glassformer.tasks.experiments.ancestors_page import as_data, page
-
-    files.write_atomically(folder / "ancestors.html", page(result).encode())
-    files.write_atomically(folder / "ancestors.json", json.dumps(as_data(result), indent=1).encode())
+    return AncestorsResult(tuple(variants), found, tuple(buckets), seeds, len(data.test), spent)
 
 
 def length_of(budget: str, runs: int, *, steps: int | None) -> dict[str, Any]:
@@ -200,10 +192,12 @@ def length_of(budget: str, runs: int, *, steps: int | None) -> dict[str, Any]:
     return {"budget": f"{each:.0f}s"}
 
 
-def options_of(*, budget: str, seeds: int, steps: int | None, size: str | None) -> dict[str, str | int | None]:
+def options_of(
+    *, budget: str, seeds: int, steps: int | None, size: str | None, join: int
+) -> dict[str, str | int | None]:
     """What the runs depend on besides the files. More seeds share a budget; with `steps` they only add runs."""
     shared = f"{seconds_of(budget):.0f}s for {seeds} seeds" if steps is None else None
-    return {"--size": size, "--steps": steps, "--budget": shared}
+    return {"--size": size, "--steps": steps, "--budget": shared, "--join": join}
 
 
 def sized(variant: Variant, size: str | None) -> Variant:
@@ -229,7 +223,11 @@ def measured(
         before=tuple(gradient_by_distance(untrained(first), tokens=REACH).tolist()),
         after=tuple(gradient_by_distance(first, tokens=REACH).tolist()),
         alignment=alignment_of(translators, data.gold),
-        facts={"parameters": sum(one.numel() for one in first.model.parameters()), "model": values_of(first.model)},
+        facts={
+            "parameters": sum(one.numel() for one in first.model.parameters()),
+            "updates": RunFolder(runs[0]).about().get("training", {}).get("steps"),
+            "model": values_of(first.model),
+        },
     )
 
 
@@ -243,7 +241,7 @@ def untrained(translator: Any) -> Any:
 def alignment_of(translators: Sequence[Any], gold: Sequence[Phrase]) -> Repeated | None:
     """The error of the best head, chosen on the first half of the sentences and measured on the second, in percent."""
     half = len(gold) // 2
-    if not half or not any("cross_attention" in name for name, _ in translators[0].model.named_modules()):
+    if not half or not attends(translators[0]):
         return None
     values = []
     for one in translators:

@@ -110,7 +110,9 @@ def small_text(random: Random, clauses: int) -> SmallText:
     return SmallText(phrase, tuple(draft.roles))
 
 
-def small_texts(count: int, *, clauses: tuple[int, int], seed: int, without: Sequence[SmallText] = ()) -> list[SmallText]:
+def small_texts(
+    count: int, *, clauses: tuple[int, int], seed: int, without: Sequence[SmallText] = ()
+) -> list[SmallText]:
     """Different texts with at least `clauses[0]` and at most `clauses[1]` clauses, none of them in `without`."""
     random, seen, found = Random(seed), {one.phrase.source for one in without}, list[SmallText]()
     while len(found) < count:

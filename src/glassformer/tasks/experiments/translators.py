@@ -164,7 +164,7 @@ class NoResidual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Any) -> Tensor:
         out = self.dropout(sublayer(self.norm(x) if self.is_pre else x))
-        return out if self.is_pre else self.norm(out)  # type: ignore[no-any-return]
+        return out if self.is_pre else self.norm(out)
 
 
 def take_out(model: nn.Module, without: Sequence[str]) -> None:
@@ -186,9 +186,7 @@ def replace_modules(model: nn.Module, kinds: tuple[type[nn.Module], ...], make: 
 
 
 @torch.inference_mode()
-def translations(
-    translator: Translator, sources: Sequence[str], *, beam: int = 1, progress: Any = None
-) -> list[str]:
+def translations(translator: Translator, sources: Sequence[str], *, beam: int = 1, progress: Any = None) -> list[str]:
     """Unsplit and unguarded: what the model itself does with texts of any length."""
     whole = translator.recipe.decode.model_copy(update={"split_over": 0})
     found = translator.candidates(sources, beam=beam, settings=whole, guard=False, progress=progress)
@@ -198,5 +196,3 @@ def translations(
 def runs_of(variants: Sequence[Variant], seeds: int) -> list[tuple[Variant, int]]:
     """Seed by seed, so that a comparison that is stopped has whole seeds."""
     return [(variant, seed) for seed in range(1, seeds + 1) for variant in variants]
-
-

@@ -50,10 +50,11 @@ class Sentences:
     clauses: tuple[int, int]
     train: int
     tested: tuple[tuple[int, int], ...]  # clauses, number of texts
+    updates: float = 1.0  # times as many as for others
 
 
 SHORT = Sentences("short", (1, 2), 6000, ((1, 100), (2, 100), (3, 60), (4, 60), (6, 60)))
-LONG = Sentences("long", (1, 6), 6000, ((1, 60), (2, 60), (3, 60), (4, 60), (5, 60), (6, 60)))
+LONG = Sentences("long", (1, 6), 6000, ((1, 60), (2, 60), (3, 60), (4, 60), (5, 60), (6, 60)), updates=3.0)
 VALID = 100
 
 
@@ -97,14 +98,16 @@ class Bench:
         names = {f"{count} clauses" for count in clauses}
         return [one for one in self._tests[sentences.key] if not names or one.phrase.construction in names]
 
+    def steps_on(self, sentences: Sentences) -> int:
+        return max(1, round(sentences.updates * self.steps))
+
     def run(self, variant: Variant, seed: int, sentences: Sentences) -> Path:
         """The folder of a finished run, trained now if it is not there."""
         out = self.folder / "runs" / f"{sentences.key}-{variant.key}-{seed}"
         self.listener.on_stage(f"{variant.name}, {sentences.key} sentences, seed {seed}")
-        train = {**TRAIN, "steps": self.steps, "valid_every": max(1, self.steps // 10), "seed": seed}
-        return train_variant(
-            variant, self.files(sentences), out, train=train, text=TEXT, listener=self.listener
-        )
+        steps = self.steps_on(sentences)
+        train = {**TRAIN, "steps": steps, "valid_every": max(1, steps // 10), "seed": seed}
+        return train_variant(variant, self.files(sentences), out, train=train, text=TEXT, listener=self.listener)
 
     def translator(self, variant: Variant, seed: int, sentences: Sentences) -> Any:
         return translator_of(variant, self.run(variant, seed, sentences))
@@ -123,7 +126,7 @@ class Bench:
         """Step and validation loss; an infinite loss at the end for a run that diverged."""
         run = self.run(variant, seed, sentences)
         curve = loss_curve(run) if not diverged(run) else []
-        return [*curve, *([(self.steps, float("inf"))] if diverged(run) else [])]
+        return [*curve, *([(self.steps_on(sentences), float("inf"))] if diverged(run) else [])]
 
     def facts(self, variant: Variant, seed: int, sentences: Sentences) -> dict[str, Any]:
         """What the manifest says about the training."""

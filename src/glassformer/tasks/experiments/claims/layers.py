@@ -15,13 +15,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from glassformer.data.batches import source_batch
 from glassformer.nn.taps import listen
 from glassformer.tasks.experiments.claims.bench import SHORT, Bench
-from glassformer.tasks.experiments.claims.claim import CONFIRMED, DEPENDS, NOT_CONFIRMED, Finding, is_above, plain_values
-from glassformer.tasks.experiments.claims.parts import WHOLE
+from glassformer.tasks.experiments.claims.claim import (
+    CONFIRMED,
+    DEPENDS,
+    NOT_CONFIRMED,
+    Finding,
+    is_above,
+    plain_values,
+)
+from glassformer.tasks.experiments.claims.transformer import SINUSOIDAL
 from glassformer.tasks.experiments.repeated import Repeated, shown
 from glassformer.tasks.experiments.small_language import AGENTS, OTHER, SmallText, small_texts
-from glassformer.data.batches import source_batch
 
 PROBED = 300  # texts
 RIDGE = 1e-2
@@ -82,10 +89,12 @@ def surface_and_meaning(bench: Bench) -> Finding:
     questions = {name: asked(texts, name) for name in QUESTIONS}
     per_seed = []
     for seed in bench.numbers:
-        layers = vectors_by_layer(bench.translator(WHOLE, seed, SHORT), texts)
+        layers = vectors_by_layer(bench.translator(SINUSOIDAL, seed, SHORT), texts)
         per_seed.append({name: [probe(layer, one) for layer in layers] for name, one in questions.items()})
     count = len(per_seed[0]["word"])
-    found = {name: [Repeated(tuple(one[name][layer] for one in per_seed)) for layer in range(count)] for name in QUESTIONS}
+    found = {
+        name: [Repeated(tuple(one[name][layer] for one in per_seed)) for layer in range(count)] for name in QUESTIONS
+    }
     rows = tuple(
         ("inputs" if layer == 0 else f"layer {layer}", *(shown(found[name][layer]) for name in QUESTIONS))
         for layer in range(count)
@@ -96,7 +105,7 @@ def surface_and_meaning(bench: Bench) -> Finding:
     verdict = CONFIRMED if meaning and fades else DEPENDS if meaning else NOT_CONFIRMED
     why = (
         f"From the inputs to the last layer, what can be read changes by {shown(gained['word'])} points for the word "
-        f"itself, {shown(gained['role'])} for its role and {shown(gained['it'])} for the meaning of \"it\"."
+        f'itself, {shown(gained["role"])} for its role and {shown(gained["it"])} for the meaning of "it".'
     )
     values = {f"{name} {layer}": one for name, own in found.items() for layer, one in enumerate(own)}
     return Finding(verdict, why, ("", *(NAMES[name] for name in QUESTIONS)), rows, plain_values(values))

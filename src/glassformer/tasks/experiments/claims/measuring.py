@@ -11,7 +11,7 @@ from glassformer.errors import SettingsError
 from glassformer.store import files
 from glassformer.tasks.experiments.claims.bench import SEEDS, STEPS, Bench, shared_settings
 from glassformer.tasks.experiments.claims.claim import Claim, Finding
-from glassformer.tasks.experiments.claims.pages import claims_page
+from glassformer.tasks.experiments.claims.pages import claims_markdown, claims_page
 from glassformer.tasks.experiments.claims.registry import CLAIMS
 from glassformer.tasks.experiments.started import check_same
 from glassformer.training.task import Listener
@@ -43,6 +43,13 @@ def measure_claims(
         files.write_atomically(folder / RESULTS, as_json(results))
         files.write_atomically(folder / PAGE, claims_page(results).encode())
     return results
+
+
+def write_markdown(results: Results, path: Path) -> None:
+    """The page for the documentation, and its results beside it."""
+    files.make_parents(path)
+    files.write_atomically(path, claims_markdown(results).encode())
+    files.write_atomically(path.with_suffix(".json"), as_json(results))
 
 
 def chosen_claims(names: Sequence[str]) -> list[Claim]:

@@ -17,12 +17,13 @@ What is said about Transformers and the models before them, each as an experimen
     glassformer experiment claims --out runs/claims
     glassformer experiment claims beam layers --out runs/claims
 
-Every claim has an experiment with {seeds} seeds and {steps} updates of a small model (width {width}), and a verdict that
-follows from the numbers by the rule given here. "Clearly" means that the whole 95% interval over the seeds (Student's t) is on
-one side. The sentences are those of a small language of sixty words that the experiment draws itself: English clauses
-with German translations, with genders, cases, verbs and adverbs that move, and an "it" that only its adjective
-explains. A model learns it in seconds, so that every difference can be measured several times. It is no English: the
-verdicts are about these models on these sentences, and larger models on real texts may differ.
+Every claim has an experiment with {seeds} seeds and {steps} updates of a small model (width {width}), unless it says
+more, and a verdict that follows from the numbers by the rule given here. "Clearly" means that the whole 95% interval
+over the seeds (Student's t) is on one side. The sentences are those of a small language of sixty words that the
+experiment draws itself: English clauses with German translations, with genders, cases, verbs and adverbs that move, and
+an "it" that only its adjective explains. A model learns it in seconds, so that every difference can be measured several
+times. It is no English: the verdicts are about these models on these sentences, and larger models on real texts may
+differ.
 
 This page is written by `make claims` from claims.json, beside it.
 """
@@ -36,7 +37,9 @@ def claims_markdown(results: Mapping[str, Any]) -> str:
         table(("claim", "verdict", "name"), overview(results)),
     ]
     for key, found in results["claims"].items():
-        parts.append(f"## {found['says'].removesuffix('.')}\n\n`glassformer experiment claims {key} --out runs/claims`\n")
+        parts.append(
+            f"## {found['says'].removesuffix('.')}\n\n`glassformer experiment claims {key} --out runs/claims`\n"
+        )
         parts.append(f"{found['how']}\n")
         parts.append(table(found["head"], found["rows"]))
         parts.append(f"**{capital(found['verdict'])}.** {found['why']}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from glassformer.tasks.experiments.repeated import Repeated, shown
 from glassformer.tasks.experiments.translators import NORM, RESIDUAL, Variant
 
 LAYERS, RATES = 3, (1e-2, 2.5e-3)
+EARLY = replace(SHORT, updates=0.5)  # while the models still learn
 NAMES = {"whole": "with both", "no-residual": "without residuals", "no-norm": "without norms"}
 WITHOUT = {"whole": (), "no-residual": (RESIDUAL,), "no-norm": (NORM,)}
 Curve = list[tuple[int, float]]
@@ -30,9 +32,6 @@ Curve = list[tuple[int, float]]
 def variant(key: str, rate: float) -> Variant:
     name = f"{NAMES[key]}, rate {rate:g}"
     return Variant(f"{key}-{rate:g}", name, {**SHAPE, "N": LAYERS}, {"lr": rate}, WITHOUT[key])
-
-
-WHOLE = variant("whole", RATES[0])
 
 
 def residuals_and_norms(bench: Bench) -> Finding:
@@ -47,12 +46,14 @@ def residuals_and_norms(bench: Bench) -> Finding:
     for key, name in NAMES.items():
         lost = final[key].minus(final["whole"])
         by_rate = [shown(ends[key, rate], 3) for rate in RATES]
-        more = ("", "") if key == "whole" else (shown(lost, 3), updates_in_words(whole, final[key], bench.steps))
+        more = (
+            ("", "") if key == "whole" else (shown(lost, 3), updates_in_words(whole, final[key], bench.steps_on(EARLY)))
+        )
         rows.append((name, *by_rate, *more))
         helps += [] if key == "whole" else [is_above(lost)]
     verdict = CONFIRMED if all(helps) else DEPENDS if any(helps) else NOT_CONFIRMED
     why = (
-        f"After {bench.steps} updates of {LAYERS} + {LAYERS} layers, each with its better rate, the loss is "
+        f"After {bench.steps_on(EARLY)} updates of {LAYERS} + {LAYERS} layers, each with its better rate, the loss is "
         f"{final['whole'].mean:.3f} with both, {final['no-residual'].mean:.3f} without residuals and "
         f"{final['no-norm'].mean:.3f} without norms."
     )
@@ -65,13 +66,13 @@ def residuals_and_norms(bench: Bench) -> Finding:
 
 def guessing(bench: Bench) -> float:
     """The loss of a model that knows nothing but the words."""
-    words = set(Path(bench.files(SHORT).train[1]).read_text(encoding="utf-8").split())
+    words = set(Path(bench.files(EARLY).train[1]).read_text(encoding="utf-8").split())
     return math.log(len(words))
 
 
 def curves_of(bench: Bench, one: Variant, most: float) -> list[Curve]:
     """For each seed; a loss above that of guessing, or of a run that diverged, counts as guessing."""
-    curves = [bench.losses(one, seed, SHORT) for seed in bench.numbers]
+    curves = [bench.losses(one, seed, EARLY) for seed in bench.numbers]
     return [[(step, min(loss, most)) for step, loss in curve] for curve in curves]
 
 

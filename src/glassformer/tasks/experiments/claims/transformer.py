@@ -47,7 +47,7 @@ def learned_positions(bench: Bench) -> Finding:
     if is_within(apart, SAME):
         verdict = CONFIRMED
     else:
-        verdict = NOT_CONFIRMED if is_above(apart) or is_above(negative(apart)) else DEPENDS
+        verdict = NOT_CONFIRMED if is_above(apart) or is_above(apart.below(0.0)) else DEPENDS
     rows = (
         ("sinusoidal", shown(found["sinusoidal"]), ""),
         ("learned", shown(found["learned"]), shown(apart)),
@@ -56,16 +56,10 @@ def learned_positions(bench: Bench) -> Finding:
     return Finding(verdict, why, ("positions", "BLEU", "difference"), rows, plain_values(found))
 
 
-def negative(found: Repeated) -> Repeated:
-    return Repeated(tuple(-value for value in found.values))
-
-
 def longer_texts(bench: Bench) -> Finding:
     """BLEU by clauses; the model has learned from one and two."""
     lengths = [(1,), (2,), *((count,) for count in LONGER_LENGTHS)]
-    found = {
-        one.key: [bleu(bench, one, clauses) for clauses in lengths] for one in (SINUSOIDAL, LEARNED, ROTARY)
-    }
+    found = {one.key: [bleu(bench, one, clauses) for clauses in lengths] for one in (SINUSOIDAL, LEARNED, ROTARY)}
     rows = tuple((key, *map(shown, scores)) for key, scores in found.items())
     at_two, at_three = (found["sinusoidal"][i] for i in (1, 2))
     kept = at_three.mean / max(at_two.mean, 1e-9)
@@ -75,10 +69,12 @@ def longer_texts(bench: Bench) -> Finding:
     else:
         verdict = DEPENDS if is_above(ahead) else NOT_CONFIRMED
     why = (
-        f"With sinusoidal positions, texts of 3 clauses keep {100 * kept:.0f}% of the BLEU of texts of 2, the longest in "
-        f"training; that is {shown(ahead)} BLEU more than with learned positions."
+        f"With sinusoidal positions, texts of 3 clauses keep {100 * kept:.0f}% of the BLEU of texts of 2, the longest "
+        f"in training; that is {shown(ahead)} BLEU more than with learned positions."
     )
-    values = {f"{key} {length[0]}": one for key, scores in found.items() for length, one in zip(lengths, scores, strict=True)}
+    values = {
+        f"{key} {length[0]}": one for key, scores in found.items() for length, one in zip(lengths, scores, strict=True)
+    }
     head = ("positions", *(f"{length[0]} clause{'s' * (length[0] > 1)}" for length in lengths))
     return Finding(verdict, why, head, rows, plain_values(values))
 
@@ -90,7 +86,12 @@ def many_heads(bench: Bench) -> Finding:
     times = {width: step_times(translator, width) for width in (WIDTH, WIDE)}
     cost = {key: flops[key] / max(flops[first], 1.0) for key in flops}
     rows = tuple(
-        (str(one.model["h"]), f"{cost[one.key]:.3f}", *(f"{times[width][one.key]:.2f}" for width in times), shown(scores[one.key]))
+        (
+            str(one.model["h"]),
+            f"{cost[one.key]:.3f}",
+            *(f"{times[width][one.key]:.2f}" for width in times),
+            shown(scores[one.key]),
+        )
         for one in HEADS
     )
     same_work = all(abs(one - 1) < 0.01 for one in cost.values())
@@ -98,7 +99,8 @@ def many_heads(bench: Bench) -> Finding:
     ahead, last = scores[SINUSOIDAL.key].minus(scores[first]), HEADS[-1].key
     why = (
         f"8 heads need {cost[last]:.3f} times the operations of one head, {times[WIDTH][last]:.2f} times its time at "
-        f"width {WIDTH} and {times[WIDE][last]:.2f} times at width {WIDE}; 4 heads score {shown(ahead)} BLEU more than one."
+        f"width {WIDTH} and {times[WIDE][last]:.2f} times at width {WIDE}; 4 heads score {shown(ahead)} BLEU more than "
+        "one."
     )
     head = ("heads", "operations", f"time, width {WIDTH}", f"time, width {WIDE}", f"BLEU, width {WIDTH}")
     by_width = {f"time {width}": {key: round(one, 3) for key, one in own.items()} for width, own in times.items()}
@@ -118,7 +120,8 @@ def step_times(translator: Any, width: int) -> dict[str, float]:
 def beam_search(bench: Bench) -> Finding:
     """Greedy against beam: BLEU, and how often the wider search finds a more probable translation."""
     lengths = (*LEARNED_LENGTHS, *LONGER_LENGTHS[:1])
-    rows, values, ahead = [], {}, {}
+    rows, ahead = [], dict[int, Repeated]()
+    values: dict[str, Repeated] = {}
     for clauses in lengths:
         greedy, beam = (bleu(bench, SINUSOIDAL, (clauses,), beam=width) for width in (1, BEAM))
         ahead[clauses] = beam.minus(greedy)
