@@ -46,7 +46,7 @@ def gradient_table(result: AncestorsResult) -> tuple[Row, list[Row]]:
     rows: list[Row] = []
     for variant in result.variants:
         for name, norms in gradients_of(result, variant.key).items():
-            ratios = (f"{norms[distance] / max(norms[0], TINY):.1e}" for distance in SHOWN)
+            ratios = (f"{norms[min(one, len(norms) - 1)] / max(norms[0], TINY):.1e}" for one in SHOWN)
             rows.append((f"{variant.name}, {name}", *ratios, f"{factor_per_token(norms):.3f}"))
     return ("gradient", *(f"distance {one}" for one in SHOWN), "factor per token"), rows
 
