@@ -101,6 +101,16 @@ TINY: dict[str, Callable[[Path], Recipe]] = {
     "classify-images": classify_images,
     "caption": caption,
 }
+LSTM = {"size": "nano", "N": 2, "d": 16, "dropout": 0.1}
+ATTENTION = {"size": "nano", "d": 16, "n": 12, "l": 16, "dropout": 0.1}
+RECURRENT: dict[str, Callable[[Path], Recipe]] = {  # other kinds of models of these tasks
+    "translate by lstm": lambda folder: of_kind(translate(folder), "lstm", LSTM),
+    "translate by rnn_attention": lambda folder: of_kind(translate(folder), "rnn_attention", ATTENTION),
+    "generate by lstm_lm": lambda folder: of_kind(generate(folder), "lstm_lm", LSTM),
+    "classify by lstm_lm": lambda folder: of_kind(classify(folder), "lstm_lm", LSTM),
+    "classify by bilstm": lambda folder: of_kind(classify(folder), "bilstm", LSTM),
+    "tag by bilstm": lambda folder: of_kind(tag(folder), "bilstm", {**LSTM, "casing": True}),
+}
 WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {  # sections of a recipe that turn random parts off
     "tag": {"data": {"hidden_words": 0.0}},
     "caption": {"model": {"encoder": {**IMAGE_MODEL, "dropout": 0.0}}},
@@ -109,8 +119,13 @@ WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {  # sections of a 
 
 def plain(name: str, folder: Path) -> Recipe:
     """The recipe without dropout and other chance, so that several ranks can equal one process."""
-    recipe = TINY[name](folder)
-    return changed(changed(recipe, {"model": {"dropout": 0.0}}), WITHOUT_CHANCE.get(name, {}))
+    recipe = (TINY | RECURRENT)[name](folder)
+    return changed(changed(recipe, {"model": {"dropout": 0.0}}), WITHOUT_CHANCE.get(name.split(" by ")[0], {}))
+
+
+def of_kind(recipe: Recipe, kind: str, shape: Mapping[str, Any]) -> Recipe:
+    """The recipe with a model of another kind."""
+    return recipe | {"model": {"kind": kind, **shape}}
 
 
 def changed(recipe: Recipe, sections: Mapping[str, Mapping[str, Any]]) -> Recipe:

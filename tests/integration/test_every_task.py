@@ -15,7 +15,7 @@ from faults import Killed
 from glassformer.store.run import RunFolder
 from glassformer.tasks.registry import TASKS
 from glassformer.training.watching import Silent
-from tiny_tasks import TINY, changed, plain
+from tiny_tasks import RECURRENT, TINY, changed, plain
 from two_ranks import run_ranks, spec_of
 
 CLOCKS = {"seconds", "validation_seconds", "elapsed_seconds", "tokens_per_second"}
@@ -46,9 +46,9 @@ def test_every_task_has_a_tiny_recipe() -> None:
     assert sorted(TINY) == sorted(TASKS)
 
 
-@pytest.mark.parametrize("task", TINY)
+@pytest.mark.parametrize("task", TINY | RECURRENT)
 def test_killed_between_validations_it_ends_with_the_same_bytes(task: str, tmp_path: Path) -> None:
-    recipe = TINY[task](tmp_path)
+    recipe = (TINY | RECURRENT)[task](tmp_path)
     gf.train(recipe, out=tmp_path / "whole")
     for step in (2, 5, 8):  # 2: before the first checkpoint
         with pytest.raises(Killed):
@@ -57,7 +57,7 @@ def test_killed_between_validations_it_ends_with_the_same_bytes(task: str, tmp_p
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("task", TINY)
+@pytest.mark.parametrize("task", TINY | RECURRENT)
 def test_two_ranks_train_as_one_process_with_twice_the_batches(task: str, tmp_path: Path) -> None:
     recipe = plain(task, tmp_path)
     ended = run_ranks("train", spec_of(recipe, tmp_path), tmp_path)

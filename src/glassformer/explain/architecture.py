@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from glassformer.config import Settings
 from glassformer.models.flops import (
+    additive_flops,
     attention_flops,
     heads_of,
     in_forward_order,
@@ -26,6 +27,7 @@ from glassformer.models.flops import (
     product_flops,
     share_of,
 )
+from glassformer.nn.additive import AdditiveAttention, AdditiveScores
 from glassformer.nn.attention import CrossAttention, HeadsOut, ScaledDotProduct, SelfAttention
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.taps import Tap
@@ -124,6 +126,10 @@ class Reader:
             if isinstance(child, nn.ModuleList):
                 many = [self.part(name, one, f"{place}{name}.{i}.", patches=patches) for i, one in enumerate(child)]
                 yield from (replace(part, flops=round(part.flops * share_of(module))) for part in folded(many))
+            elif isinstance(module, AdditiveAttention) and isinstance(child, AdditiveScores):
+                part = self.part(name, child, f"{place}{name}.")
+                seen = replace(part, shape=f"{part.shape}, {self.context:,} tokens seen")
+                yield replace(seen, flops=additive_flops(self.context, module))
             elif not isinstance(child, UNSEEN):
                 yield self.part(name, child, f"{place}{name}.", patches=patches)
 

@@ -1,8 +1,9 @@
 """Floating-point operations: of one token's forward pass, and of training on texts of given lengths. One formula.
 
 A token that is multiplied with a matrix costs 2 for every weight: a multiplication and an addition. An attention costs
-4 x tokens seen x heads x head width for each of its queries: the scores, and the weighted sum of values. Embeddings are
-only looked up. Norms, activations and softmax are small in comparison and not counted.
+4 x tokens seen x heads x head width for each of its queries: the scores, and the weighted sum of values. A recurrent
+layer is two matrices. Embeddings are only looked up. Norms, activations and softmax are small in comparison and not
+counted.
 
 The backward pass costs the same once more for the gradient of each matrix, unless it is frozen, and once more for the
 gradient of its input, unless nothing that is trained lies below it; so 3 x forward for a model that is trained whole,
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from glassformer.nn.additive import AdditiveAttention, AdditiveScores
 from glassformer.nn.attention import CrossAttention, HeadsOut
 from glassformer.nn.experts import Experts
 from glassformer.nn.heads import ClassHead, FirstTokenHead, LastTokenHead, MaskedWordsHead, VocabularyHead
@@ -43,6 +45,11 @@ def product_flops(module: nn.Module) -> int:
 def attention_flops(seen: int, heads: int, head_width: int) -> int:
     """What one query costs in an attention that sees `seen` tokens, without its matrices."""
     return 4 * seen * heads * head_width
+
+
+def additive_flops(seen: int, attention: AdditiveAttention) -> int:
+    """The same of additive attention: the products with v, and the weighted sum of values."""
+    return 2 * seen * (attention.key.out_features + attention.key.in_features)
 
 
 def heads_of(attention: nn.Module, out: HeadsOut) -> tuple[int, int]:
@@ -175,7 +182,10 @@ class Counter:
         for name, part in as_computed(module):
             if isinstance(part, HeadsOut):
                 self.count_attention(module, part, side)
-            reads_memory = isinstance(module, CrossAttention) and name == "key_value"
+            if isinstance(module, AdditiveAttention) and isinstance(part, AdditiveScores):
+                self.trained_below = True
+                side.memory_pair += additive_flops(1, module) * 3
+            reads_memory = isinstance(module, CrossAttention | AdditiveAttention) and name in ("key_value", "key")
             inner = share_of(module) if name in ("each", "patches") else 1.0
             self.visit(part, side, share=share * inner, memory=reads_memory)
         trained = any(weight.requires_grad for weight in module.parameters(recurse=False))

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
-from torch import Tensor, nn, stack
+from torch import Tensor, nn
 
 from glassformer import limits
 from glassformer.config import Settings
 from glassformer.models.batches import SourceBatch, TranslationBatch
-from glassformer.models.decoding.recurrent import Recurrent, RecurrentState
+from glassformer.models.decoding.recurrent import Recurrent, RecurrentState, joined, split
 from glassformer.models.sizes import filled
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
@@ -131,22 +131,15 @@ class Lstm(Recurrent):
 
     def encode(self, batch: SourceBatch) -> Tensor:
         """The context vector of each sentence: hidden state and cell of every layer, (B, N, 2, D)."""
-        states = self.encoder.read(batch)
-        return self.context(stack([stack(state, dim=1) for state in states], dim=1))
+        return self.context(joined(self.encoder.read(batch)))
 
     def hidden(self, batch: TranslationBatch) -> Tensor:
         """Teacher forcing: the decoder's hidden states (B, T, D), from the true tokens before each position."""
-        return cast(Tensor, self.decoder(batch.target_in, states_of(self.encode(batch)))[0])
+        return cast(Tensor, self.decoder(batch.target_in, split(self.encode(batch)))[0])
 
     def start(self, batch: SourceBatch) -> RecurrentState:
         return RecurrentState.first((self.encode(batch),))
 
     def advance(self, ids: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState, None]:
-        hidden, ends = self.decoder(ids[:, None], states_of(state.vectors[0]))
-        after = stack([stack(end, dim=1) for end in ends], dim=1)
-        return hidden[:, 0], state.after((after,)), None
-
-
-def states_of(context: Tensor) -> list[Cell]:
-    """(B, N, 2, D) -> of each layer, hidden state and cell (B, D)."""
-    return [(layer[:, 0], layer[:, 1]) for layer in context.unbind(dim=1)]
+        hidden, ends = self.decoder(ids[:, None], split(state.vectors[0]))
+        return hidden[:, 0], state.after((joined(ends),)), None

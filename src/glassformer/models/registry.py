@@ -21,11 +21,13 @@ MODELS: dict[str, tuple[str, str, str]] = {  # kind: file, config, model
     "t5": ("glassformer.models.t5", "T5Config", "T5"),
     "vit": ("glassformer.models.vit", "VitConfig", "Vit"),
     "lstm": ("glassformer.models.lstm", "LstmConfig", "Lstm"),
+    "lstm_lm": ("glassformer.models.lstm_lm", "LstmLmConfig", "LstmLm"),
+    "bilstm": ("glassformer.models.bilstm", "BiLstmConfig", "BiLstm"),
     "rnn_attention": ("glassformer.models.rnn_attention", "RnnAttentionConfig", "RnnAttention"),
     "captioner": ("glassformer.models.captioner", "CaptionerConfig", "Captioner"),
 }
 TRANSLATORS = ("transformer", "lstm", "rnn_attention")  # they read one text and write another, in any two vocabularies
-RECURRENT = ("lstm", "rnn_attention")  # no other program has them, so they cannot be exported
+RECURRENT = ("lstm", "rnn_attention", "lstm_lm", "bilstm")  # no other program has them, so they cannot be exported
 VOCABULARIES = ("source_vocabulary", "target_vocabulary")  # of translators; they are not in the config
 
 

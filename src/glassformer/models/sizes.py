@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from glassformer import limits
 from glassformer.config import Settings, merge
 
 C = TypeVar("C", bound=Settings)
@@ -30,3 +31,13 @@ def filled(
         if isinstance(given, Mapping):
             getattr(config, section).__pydantic_fields_set__.intersection_update(given)
     return config
+
+
+def longest_text(config: Settings) -> int:
+    """How many tokens a model with these settings can read at once; recurrent models have no limit of their own."""
+    return int(getattr(config, "max_length", limits.TOKENS))
+
+
+def has_positions(config: Settings) -> bool:
+    """Whether the length of a text is limited by a setting."""
+    return "max_length" in type(config).model_fields

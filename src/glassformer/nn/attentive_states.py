@@ -1,7 +1,7 @@
 """The recurrence of a decoder with additive attention, all positions in one function with its own gradient.
 
-The formulas are those of `AttentiveGRU.step` (nn/additive.py). Autograd would keep tanh(W s + U h), a value of B x S x A
-for each of T positions; here it is computed again in the backward pass, and the gradients of all matrices are single
+The formulas are those of `AttentiveGRU.step` (nn/additive.py). Autograd would keep tanh(W s + U h), B x S x A values
+for each of T positions; here they are computed again in the backward pass, and the gradients of all matrices are single
 products over all positions.
 Shapes: B texts, S source tokens, T target tokens, M width of the memory, H units, A width of the alignment model.
 """

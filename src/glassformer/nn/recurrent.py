@@ -58,7 +58,7 @@ class LSTM(WithTaps):
         start = nothing_before(x, self.units) if start is None else start
         run = self.plain if self.heard else self.fused
         hidden, (last, cell) = run(x, start, lengths)
-        return hidden, (last if lengths is None else at_end(hidden, lengths), cell)
+        return hidden, (last if lengths is None else at_end(hidden, lengths, start[0]), cell)
 
     def fused(self, x: Tensor, start: Cell, lengths: Tensor | None) -> tuple[Tensor, Cell]:
         w, bias = self.input.weight, self.input.bias
@@ -111,7 +111,7 @@ class GRU(WithTaps):
         """x (B, T, D) -> hidden states (B, T, H) and the last one of each text (B, H)."""
         start = nothing_before(x, self.units)[0] if start is None else start
         hidden = self.plain(x, start) if self.heard else self.fused(x, start)
-        return hidden, hidden[:, -1] if lengths is None else at_end(hidden, lengths)
+        return hidden, hidden[:, -1] if lengths is None else at_end(hidden, lengths, start)
 
     def fused(self, x: Tensor, start: Tensor) -> Tensor:
         weights = [self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias]
@@ -175,9 +175,10 @@ def reversed_texts(x: Tensor, lengths: Tensor | None) -> Tensor:
     return x[torch.arange(x.size(0), device=x.device)[:, None], index]
 
 
-def at_end(hidden: Tensor, lengths: Tensor) -> Tensor:
-    """(B, T, H) -> (B, H) of the last token of each text."""
-    return hidden[torch.arange(hidden.size(0), device=hidden.device), lengths - 1]
+def at_end(hidden: Tensor, lengths: Tensor, start: Tensor) -> Tensor:
+    """(B, T, H) -> (B, H) of the last token of each text; of an empty one, the state before it."""
+    last = hidden[torch.arange(hidden.size(0), device=hidden.device), (lengths - 1).clamp(min=0)]
+    return torch.where((lengths > 0)[:, None], last, start)
 
 
 def with_closed_gates(x: Tensor, weight: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

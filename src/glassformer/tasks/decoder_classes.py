@@ -1,4 +1,4 @@
-"""GPT and Llama as classifiers: the last token of a text decides (Radford et al. 2018, sections 3.2 and 3.3).
+"""Language models as classifiers: the last token of a text decides (Radford et al. 2018, sections 3.2 and 3.3).
 
 A text is <begin> text <end>, a pair <begin> a <end> b <end>; the class head reads the last token. With
 train.auxiliary, the model also learns to predict each next token: class loss + auxiliary * language-model loss.
@@ -18,7 +18,7 @@ from glassformer.store.bundle import SpecialIds, frame_for
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame
 
-DECODERS = ("gpt", "llama")
+DECODERS = ("gpt", "llama", "lstm_lm")
 
 
 def frame_around(kind: str, tokenizer: Tokenizer, marks: SpecialIds) -> Frame:
@@ -36,8 +36,10 @@ def frame_around(kind: str, tokenizer: Tokenizer, marks: SpecialIds) -> Frame:
 
 
 def class_settings(model: Any, classes: int) -> dict[str, Any]:
-    """The settings of a model that classifies texts. Decoders have no pooler, nor has a mean of all tokens."""
-    pooler = {} if model.kind in DECODERS else {"pooler": getattr(model, "pooling", "first") == "first"}
+    """The settings of a model that classifies texts. A mean of all tokens needs no pooler."""
+    pooler = (
+        {} if "pooler" not in type(model).model_fields else {"pooler": getattr(model, "pooling", "first") == "first"}
+    )
     return {"head": "sentence", "classes": classes, **pooler}
 
 

@@ -43,7 +43,15 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 Progress = Callable[[int], None]  # how many more texts are done
 
-KINDS = ("bert", "roformer", "gpt", "llama", "transformer")  # models that read a text and give hidden states
+KINDS = (
+    "bert",
+    "roformer",
+    "gpt",
+    "llama",
+    "transformer",
+    "lstm_lm",
+    "bilstm",
+)  # models that read a text and give hidden states
 BATCH_TOKENS = 512
 
 

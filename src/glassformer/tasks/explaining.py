@@ -22,6 +22,7 @@ from glassformer.explain.recording import Name, names_of, predictions, record, r
 from glassformer.models.captioner import Captioner
 from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
+from glassformer.models.decoding.recurrent import RecurrentDecoder
 from glassformer.models.registry import TRANSLATORS
 from glassformer.models.vit import Vit
 from glassformer.nn.patches import grid_of
@@ -78,7 +79,7 @@ def explain(bundle: Bundle, shown: Text, *, top: int = 5, options: GenerateOptio
         return looking.explain(Translator.of(bundle), shown, beam=None if options is ANSWER else options.beam, top=top)
     if isinstance(model, EncoderDecoder):
         return explain_answer(bundle, shown, top=top, options=options)
-    if isinstance(model, DecoderOnly) and model.classifier is None:
+    if isinstance(model, DecoderOnly | RecurrentDecoder) and model.classifier is None:
         return explain_decoder(bundle, shown, top=top)
     return explain_encoder(bundle, shown, top=top)
 

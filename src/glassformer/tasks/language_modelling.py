@@ -24,7 +24,9 @@ from glassformer.evaluate.metric import Counts, Metric
 from glassformer.evaluate.perplexity import BITS_PER_BYTE, PERPLEXITY
 from glassformer.models.gpt import GptConfig
 from glassformer.models.llama import LlamaConfig
+from glassformer.models.lstm_lm import LstmLmConfig
 from glassformer.models.registry import build, sizes
+from glassformer.models.sizes import has_positions, longest_text
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.generation import LanguageModel
 from glassformer.tasks.text_task import TextTask
@@ -37,8 +39,16 @@ from glassformer.training.task import TOKENIZER, Listener, Material, Setup, Toke
 
 RESTORED = 20  # texts that are tried to see whether a vocabulary loses something
 FORMAT = "windows 2"  # of the token cache: 2 has the ends of whole texts
-LADDERS = {"gpt": ("mini", "tiny", "nano"), "llama": ("small", "mini", "tiny", "micro", "nano")}
-TRIED = {"gpt": "tiny", "llama": "micro"}  # size of the model that is timed: smaller ones are slow for their size
+LADDERS = {
+    "gpt": ("mini", "tiny", "nano"),
+    "llama": ("small", "mini", "tiny", "micro", "nano"),
+    "lstm_lm": ("small", "mini", "tiny", "nano"),
+}
+TRIED = {
+    "gpt": "tiny",
+    "llama": "micro",
+    "lstm_lm": "tiny",
+}  # size of the model that is timed: smaller ones are slow for their size
 
 
 def loss_and_bytes(losses: Counts, windows: Any) -> Counts:
@@ -51,7 +61,7 @@ class LanguageModelRecipe(Recipe):
 
     task: Literal["generate"] = Field("generate", description="What is learned, named by the verb that uses it.")
     data: TextDataSettings = Field(default_factory=TextDataSettings)
-    model: Annotated[GptConfig | LlamaConfig, Field(discriminator="kind")]
+    model: Annotated[GptConfig | LlamaConfig | LstmLmConfig, Field(discriminator="kind")]
 
     metrics = (PERPLEXITY, replace(BITS_PER_BYTE, counts=loss_and_bytes))
     usual_model = MappingProxyType(
@@ -64,10 +74,10 @@ class LanguageModelling(TextTask):
     """Learns to predict the next token of a text."""
 
     name = "generate"
-    title = "A Transformer that learns to write"
+    title = "A model that learns to write"
     unit, units = "window", "windows"
     recipe = LanguageModelRecipe
-    kinds = ("gpt", "llama")
+    kinds = ("gpt", "llama", "lstm_lm")
     rules = BudgetRules(
         batch_tokens=(1024, 4096),
         updates=1000,
@@ -91,7 +101,7 @@ class LanguageModelling(TextTask):
     def fitted(self, recipe: LanguageModelRecipe, tokenizers: Tokenizers) -> LanguageModelRecipe:
         """A model to start from has its positions: windows are no longer than that."""
         vocabulary = max(len(tokenizers[TOKENIZER]), recipe.model.vocabulary if recipe.text.kind == "imported" else 1)
-        size, longest = recipe.data.max_tokens, recipe.model.max_length
+        size, longest = recipe.data.max_tokens, longest_text(recipe.model)
         if recipe.train.start_from and size > longest:
             if "max_tokens" in recipe.data.model_fields_set:
                 raise SettingsError(
@@ -99,7 +109,8 @@ class LanguageModelling(TextTask):
                 )
             recipe = recipe.decided({"data": recipe.data.decided({"max_tokens": longest})})
         longest = max(longest, recipe.data.max_tokens)
-        return recipe.decided({"model": recipe.model.decided({"vocabulary": vocabulary, "max_length": longest})})
+        positions = {"max_length": longest} if has_positions(recipe.model) else {}
+        return recipe.decided({"model": recipe.model.decided({"vocabulary": vocabulary, **positions})})
 
     def encoding(self, recipe: LanguageModelRecipe) -> str:
         return f"{recipe.data.max_tokens} {FORMAT}"
@@ -116,9 +127,9 @@ class LanguageModelling(TextTask):
         return build(setup.recipe.model.kind, setup.recipe.model.model_dump())
 
     def ladder(self, recipe: LanguageModelRecipe) -> list[dict[str, Any]]:
-        kind, longest = recipe.model.kind, recipe.data.max_tokens
-        known = sizes(kind)
-        return [{"size": name, **known[name], "max_length": longest} for name in LADDERS[kind]]
+        kind, known = recipe.model.kind, sizes(recipe.model.kind)
+        positions = {"max_length": recipe.data.max_tokens} if has_positions(recipe.model) else {}
+        return [{"size": name, **known[name], **positions} for name in LADDERS[kind]]
 
     def trial_model(self, recipe: LanguageModelRecipe) -> dict[str, Any]:
         return next(one for one in self.ladder(recipe) if one["size"] == TRIED[recipe.model.kind])

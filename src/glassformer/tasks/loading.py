@@ -38,6 +38,8 @@ USERS: dict[str, str] = {  # kind of model: the class that `load` returns by def
     "transformer": TRANSLATORS,
     "lstm": TRANSLATORS,
     "rnn_attention": TRANSLATORS,
+    "lstm_lm": WRITERS,
+    "bilstm": TEXTS,
     "bert": TEXTS,
     "roformer": TEXTS,
     "gpt": WRITERS,

@@ -25,10 +25,13 @@ from glassformer.evaluate.classes import class_metrics, confusion, with_positive
 from glassformer.evaluate.metric import Metric
 from glassformer.explain.report import ShownTable
 from glassformer.models.bert import BertConfig
+from glassformer.models.bilstm import BiLstmConfig
 from glassformer.models.gpt import GptConfig
 from glassformer.models.llama import LlamaConfig
+from glassformer.models.lstm_lm import LstmLmConfig
 from glassformer.models.registry import build, sizes
 from glassformer.models.roformer import RoFormerConfig
+from glassformer.models.sizes import longest_text
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.decoder_classes import (
     DECODERS,
@@ -55,6 +58,8 @@ LADDERS = {
     "roformer": ("small", "tiny"),
     "gpt": ("mini", "tiny", "nano"),
     "llama": ("tiny", "nano"),
+    "lstm_lm": ("mini", "tiny"),
+    "bilstm": ("mini", "tiny"),
 }
 Example = tuple[tuple[str, ...], str]  # one or two texts, and the label
 
@@ -68,7 +73,9 @@ class ClassRecipe(Recipe):
         None, description="The class whose own F1 is also measured. Default: 1, if the classes are 0 and 1."
     )
     data: LabelledDataSettings = Field(default_factory=LabelledDataSettings)
-    model: Annotated[BertConfig | RoFormerConfig | GptConfig | LlamaConfig, Field(discriminator="kind")]
+    model: Annotated[
+        BertConfig | RoFormerConfig | GptConfig | LlamaConfig | LstmLmConfig | BiLstmConfig, Field(discriminator="kind")
+    ]
 
     metrics = class_metrics()
     usual_model = MappingProxyType({"kind": "bert", "size": "tiny", "vocabulary": 1})  # the tokenizer decides the last
@@ -87,10 +94,10 @@ class SentenceClasses(Task):
     """Learns to predict the label of a text."""
 
     name = "classify"
-    title = "A Transformer that learns to classify texts"
+    title = "A model that learns to classify texts"
     unit, units = "example", "examples"
     recipe: type[Recipe] = ClassRecipe
-    kinds: tuple[str, ...] = ("bert", "roformer", *DECODERS)
+    kinds: tuple[str, ...] = ("bert", "roformer", "bilstm", *DECODERS)
     rules = BudgetRules(
         rate=1e-3,
         train={"optimiser": "adamw"},
@@ -154,7 +161,7 @@ class SentenceClasses(Task):
         return recipe.decided({"model": recipe.model.decided({"vocabulary": len(tokenizers[TOKENIZER])})})
 
     def encoding(self, recipe: ClassRecipe) -> str:
-        longest = min(recipe.data.max_tokens, recipe.model.max_length)
+        longest = min(recipe.data.max_tokens, longest_text(recipe.model))
         return json.dumps([longest, recipe.labels, recipe.model.kind])  # the kind decides the special tokens
 
     def encode(self, setup: Setup, examples: Sequence[Example]) -> Encoded:
@@ -165,7 +172,7 @@ class SentenceClasses(Task):
         return Encoded(Columns({"text": text, "first": first, "label": labels}), cut=cut)
 
     def cut_to(self, recipe: ClassRecipe) -> str:
-        if recipe.model.max_length < recipe.data.max_tokens:
+        if longest_text(recipe.model) < recipe.data.max_tokens:
             return f"model.max_length = {recipe.model.max_length} tokens"
         return super().cut_to(recipe)
 
@@ -280,7 +287,7 @@ class SentenceClasses(Task):
 def framed_columns(setup: Setup, all_texts: Sequence[Sequence[str]]) -> tuple[Ragged, Ragged, int]:
     """The ids of each text or pair, how many of them are before the second text, and how many texts were shortened."""
     frame = frame_in(setup)
-    longest = min(setup.recipe.data.max_tokens, setup.recipe.model.max_length)
+    longest = min(setup.recipe.data.max_tokens, longest_text(setup.recipe.model))
     rows = [framed(frame, setup.tokenizer.encode_batch(list(texts)), most=longest) for texts in all_texts]
     text, first = Ragged.of([ids for ids, _, _ in rows]), Ragged.of([[first] for _, first, _ in rows])
     return text, first, sum(cut for _, _, cut in rows)

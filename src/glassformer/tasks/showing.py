@@ -34,6 +34,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "bert": {"pooler": True},
     "gpt": {"vocabulary": 50_257},
     "llama": {"vocabulary": 32_000},
+    "lstm_lm": {"vocabulary": 10_000},
     "captioner": {"vocabulary": 50_257},
     "vit": {"classes": 1000},
 }

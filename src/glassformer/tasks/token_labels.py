@@ -25,8 +25,10 @@ from glassformer.errors import DataError, SettingsError
 from glassformer.evaluate.entities import PLAIN_METRICS, SPAN_METRICS
 from glassformer.evaluate.metric import Metric
 from glassformer.models.bert import BertConfig
+from glassformer.models.bilstm import BiLstmConfig
 from glassformer.models.registry import build, sizes
 from glassformer.models.roformer import RoFormerConfig
+from glassformer.models.sizes import longest_text
 from glassformer.store.bundle import Bundle, SpecialIds, frame_for
 from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
@@ -39,7 +41,7 @@ from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
 
 FORMAT = "tags 1"  # of the token cache
-LADDERS = {"bert": ("mini", "tiny"), "roformer": ("small", "tiny")}
+LADDERS = {"bert": ("mini", "tiny"), "roformer": ("small", "tiny"), "bilstm": ("mini", "tiny")}
 HELD = "held"  # a column of held-out windows
 GROUP = 64  # sentences that are predicted together, at least
 
@@ -56,7 +58,7 @@ class TagRecipe(Recipe):
     )
     labels: tuple[str, ...] = Field((), description="Names of the labels. Default: those of the data, by the scheme.")
     data: TagDataSettings = Field(default_factory=TagDataSettings)
-    model: Annotated[BertConfig | RoFormerConfig, Field(discriminator="kind")]
+    model: Annotated[BertConfig | RoFormerConfig | BiLstmConfig, Field(discriminator="kind")]
 
     metrics = SPAN_METRICS
     usual_model = MappingProxyType({"kind": "bert"})
@@ -67,12 +69,12 @@ class TokenLabels(Task):
     """Learns to predict a label for each word."""
 
     name = "tag"
-    title = "A Transformer that learns to tag words"
+    title = "A model that learns to tag words"
     unit, units = "window", "windows"
     held_units = "sentences"
     has_columns = True
     recipe = TagRecipe
-    kinds = ("bert", "roformer")
+    kinds = ("bert", "roformer", "bilstm")
     rules = BudgetRules(
         rate=1e-3,
         train={"optimiser": "adamw"},
@@ -292,7 +294,7 @@ class TokenLabels(Task):
 
 def window_of(recipe: TagRecipe) -> int:
     """Tokens that are read together."""
-    return min(recipe.data.max_tokens, recipe.model.max_length)
+    return min(recipe.data.max_tokens, longest_text(recipe.model))
 
 
 def hiding_of(setup: Setup) -> Hiding | None:

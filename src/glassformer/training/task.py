@@ -191,7 +191,8 @@ class Task:
     def shape(self, recipe: Any) -> str:
         """The model in a few words."""
         model = recipe.model
-        return f"{model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
+        own: str | None = getattr(model, "shape", None)
+        return own or f"{model.N} layers, d {model.d}, {model.h} heads, d_ff {model.d_ff}"
 
     # Using it
 

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from glassformer.explain.architecture import architecture_of
 from glassformer.models.flops import TrainingCost, training_cost
-from glassformer.models.registry import build
+from glassformer.models.registry import VOCABULARIES, build
 
 SHAPE = {"d": 16, "h": 2, "d_ff": 24, "dropout": 0.0, "N": 2}
 MODELS: dict[str, dict[str, Any]] = {
@@ -109,6 +109,28 @@ def test_six_flops_for_each_weight_and_token() -> None:
     model = build("gpt", values)
     weights = sum(p.numel() for p in model.parameters())
     assert training_cost(model, (model,)).of(np.array([[8]] * 10), 80) == pytest.approx(6 * weights * 80, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["lstm_lm", "bilstm", "lstm"])
+def test_recurrent_layers_are_products_with_their_matrices(kind: str) -> None:
+    """torch's counter does not see inside the fused kernels."""
+    sizes = dict.fromkeys(VOCABULARIES, 40) if kind == "lstm" else {"vocabulary": 40}
+    model: Any = build(kind, {"kind": kind, "N": 2, "d": 16, "dropout": 0.0, **sizes})
+    sides = (model.encoder, model.decoder) if kind == "lstm" else (model,)
+    inner = sum(part.weight.numel() for part in model.modules() if isinstance(part, nn.Linear)) / len(sides)
+    head = 0 if kind == "bilstm" else 40 * 16
+    tokens = 5 + 7 if kind == "lstm" else 7
+    lengths = np.array([[5, 7] if kind == "lstm" else [7]] * TEXTS)
+    assert training_cost(model, sides).of(lengths, TEXTS * 7) == 6 * TEXTS * (tokens * inner + 7 * head)
+
+
+def test_additive_attention_costs_its_scores_and_its_mean() -> None:
+    sizes = dict.fromkeys(VOCABULARIES, 40)
+    model: Any = build("rnn_attention", {"d": 8, "n": 6, "l": 8, "dropout": 0.0, **sizes})
+    cost = training_cost(model, (model.encoder, model.decoder))
+    assert cost.sides[1].memory_pair == 3 * 2 * (6 + 12)  # v, and the values of both directions
+    assert cost.sides[1].memory_token == 3 * 2 * 12 * 6
+    assert architecture_of(model, kind="rnn_attention", context=9).flops > 2 * 9 * (6 + 12)
 
 
 def test_experts_count_by_the_share_of_tokens_that_they_get() -> None:

@@ -50,6 +50,7 @@ class DecoderOnly(Autoregressive):
     classifier: LastTokenHead | None  # reads the last token of a text
     logits: Tap
     HEADS = ("classifier.",)  # prefixes of parameters that a body has not: the vocabulary head belongs to the body
+    LAYERS = ("inputs.sum", "feed_forward_residual.after")  # taps: the vectors before the first block, and after each
     window: int | None = None  # of attention: how many tokens a token sees, itself included; None: all before it
 
     def states(

@@ -13,9 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from glassformer.models.batches import TextBatch
 from glassformer.models.fast.tapes import WithTapes
-from glassformer.nn.heads import VocabularyHead
+from glassformer.nn.heads import LastTokenHead, VocabularyHead
 from glassformer.nn.native.products import product_by_rows
+from glassformer.nn.recurrent import Cell, padded_lengths
 from glassformer.nn.taps import Tap
 
 
@@ -98,3 +100,51 @@ class Recurrent(WithTapes):
 
     def select(self, state: RecurrentState, rows: Tensor) -> RecurrentState:
         return state.select(rows)
+
+
+class RecurrentDecoder(Recurrent):
+    """A language model: it reads a text, then continues it. A model provides `states`, which is its wiring."""
+
+    HEADS = ("classifier.",)  # prefixes of parameters that a body has not: the vocabulary head belongs to the body
+    LAYERS = ("inputs.token", "hidden")  # taps: the vectors before the first layer, and after each
+    classifier: LastTokenHead | None  # reads the last token of a text
+
+    def states(
+        self, ids: Tensor, starts: list[Cell] | None = None, *, lengths: Tensor | None = None
+    ) -> tuple[Tensor, list[Cell]]:
+        """ids (B, T) -> hidden states (B, T, D), and the state of each layer after the last token."""
+        raise NotImplementedError
+
+    def forward(self, batch: TextBatch) -> Tensor:
+        """Logits (B, T, V) of each next token, or (B, classes) of each text. Padding at the end changes nothing."""
+        if self.classifier is None:
+            return self.next_tokens(batch)
+        return self.logits(self.classifier(self.hidden(batch), batch.lengths))
+
+    def next_tokens(self, batch: TextBatch) -> Tensor:
+        """Logits (B, T, V) of each next token, also for a model that classifies texts."""
+        return self.logits(self.head(self.hidden(batch)))
+
+    def hidden(self, batch: TextBatch) -> Tensor:
+        return self.states(batch.ids)[0]
+
+    def start(self, batch: TextBatch) -> RecurrentState:
+        """Reads each text except its last token; the first step reads the last tokens."""
+        before = batch.lengths - 1  # (B,)
+        longest = max(1, int(before.max()))
+        ends = self.states(batch.ids[:, :longest], lengths=padded_lengths(before, longest))[1]
+        return RecurrentState.first((joined(ends),))
+
+    def advance(self, ids: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState, None]:
+        hidden, ends = self.states(ids[:, None], split(state.vectors[0]))
+        return hidden[:, 0], state.after((joined(ends),)), None
+
+
+def joined(states: list[Cell]) -> Tensor:
+    """Hidden state and cell (B, D) of each layer -> (B, N, 2, D)."""
+    return torch.stack([torch.stack(state, dim=1) for state in states], dim=1)
+
+
+def split(states: Tensor) -> list[Cell]:
+    """(B, N, 2, D) -> of each layer, hidden state and cell (B, D)."""
+    return [(layer[:, 0], layer[:, 1]) for layer in states.unbind(dim=1)]

@@ -14,7 +14,8 @@ from glassformer.data.batches import Index, SourceBatch, padded
 from glassformer.errors import DataError, ModelError
 from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
-from glassformer.models.transformer import Transformer
+from glassformer.models.decoding.recurrent import RecurrentDecoder
+from glassformer.models.sizes import longest_text
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, frame_of
@@ -144,17 +145,18 @@ def inputs_of(bundle: Bundle) -> Inputs:
     model, marks, tokenizer = bundle.model, bundle.marks, bundle.tokenizer
     if bundle.kind == "captioner":
         raise ModelError("A captioner reads images, not texts: use `glassformer caption`.")
-    if not isinstance(model, DecoderOnly | EncoderDecoder | Transformer):
+    if not isinstance(model, DecoderOnly | EncoderDecoder | RecurrentDecoder):
         raise ModelError(
             f"A {bundle.kind} model does not generate text as a LanguageModel. Models that do: gpt, llama, t5, "
-            "transformer. A bert or roformer model with a head for words does as a TextEncoder: gf.load(...).generate."
+            "transformer, lstm_lm. A bert or roformer model with a head for words does as a TextEncoder: "
+            "gf.load(...).generate."
         )
     if tokenizer is None:
         raise ModelError("This model has no tokenizer, so it cannot read text. Put tokenizer.json into its folder.")
     config: Any = model.config
     vocabulary = model.head.weight.size(0)
-    if isinstance(model, DecoderOnly):
-        return PromptInputs(tokenizer, marks, vocabulary, config.max_length)
+    if isinstance(model, DecoderOnly | RecurrentDecoder):
+        return PromptInputs(tokenizer, marks, vocabulary, longest_text(config))
     learned = getattr(config, "positions", None) == "learned"
     return SourceInputs(tokenizer, marks, vocabulary, start_token(marks), config.max_length if learned else None)
 

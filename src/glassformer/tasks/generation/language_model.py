@@ -13,6 +13,7 @@ from torch import Tensor
 
 from glassformer.errors import DataError, ModelError, TokenizerError
 from glassformer.models.decoding.decoder_only import DecoderOnly
+from glassformer.models.decoding.recurrent import RecurrentDecoder
 from glassformer.nn.taps import listen
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.generation.generator import Continuation, ContinuationGenerator
@@ -196,13 +197,14 @@ class LanguageModel(LoadedModel):
     @torch.inference_mode()
     def _hidden_states(self, text: str) -> Tensor:
         row = self.own_row(text)
-        with listen(self.model, lambda name: name.endswith(("inputs.sum", "feed_forward_residual.after"))) as values:
+        first, each = self.model.LAYERS
+        with listen(self.model, lambda name: name.endswith(self.model.LAYERS)) as values:
             last = self.model.hidden(TokenBatch.of([row]).to(self.device))
-        blocks = [values[f"blocks.{i}.feed_forward_residual.after"][0] for i in range(len(self.model.blocks) - 1)]
-        return torch.cat([values["inputs.sum"][0], *blocks, last])
+        blocks = [values[f"blocks.{i}.{each}"][0] for i in range(len(self.model.blocks) - 1)]
+        return torch.cat([values[first][0], *blocks, last])
 
     def own_row(self, text: str) -> list[int]:
         """The ids of a text that the model itself could have written."""
-        if not isinstance(self.model, DecoderOnly):
+        if not isinstance(self.model, DecoderOnly | RecurrentDecoder):
             raise ModelError(f"A {self.bundle.kind} model only writes answers to other texts: it cannot do this.")
         return self.inputs.ids(text)
