@@ -4,8 +4,10 @@
 
 FOLDER holds one text file per class, such as rt-polarity.pos and rt-polarity.neg (plain or compressed; UTF-8 or
 Latin-1). For each seed, a random tenth of the texts is the test set; everyone learns from the rest and is scored once
-on the test set. What `glassformer train` holds out for its own validations comes from the training texts. The peer is
-logistic regression on TF-IDF of words and pairs of words (scikit-learn), with its usual settings.
+on the test set. What `glassformer train` holds out for its own validations comes from the training texts. The peers are
+logistic regression on TF-IDF of words and pairs of words (scikit-learn), with its usual settings, and with --loop a
+well-written loop around the classifier of `transformers` from the same weights (peers/fine_tuners.py): 3 epochs in
+batches of 32 with the rate that ours uses.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import glassformer as gf
 
 Rows = list[tuple[str, str]]
 SCRATCH, TUNED, PEER = "from scratch", "fine-tuned", "TF-IDF + logistic regression"
+LOOP = "loop over transformers"
+EPOCHS, EACH, RATE = 3, 32, 1e-4  # of the loop
 
 
 def arguments() -> argparse.Namespace:
@@ -37,6 +41,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=1, help="seed of the first split")
     parser.add_argument("--scratch-budget", default="5m")
     parser.add_argument("--tuned-budget", default="10m")
+    parser.add_argument("--loop", action="store_true", help="fine-tune the classifier of transformers too")
     parser.add_argument("--set", action="append", default=[], help="a setting of ours, as train.threads=1")
     parser.add_argument("--without", nargs="*", default=[], choices=["scratch", "tuned"], help="leave out")
     parser.add_argument("--work", type=Path, help="folder for the runs; without, a temporary one")
@@ -100,6 +105,28 @@ def tf_idf(train: Rows, test: Rows) -> float:
     return accuracy(list(model.predict([text for text, _ in test])), test)
 
 
+def loop(train: Rows, test: Rows, *, folder: Path, seed: int, model: Path) -> float:
+    """The accuracy of the classifier of `transformers`, fine-tuned by a plain loop."""
+    import torch
+    from peers.fine_tuners import grouped, padded, rows_of, stepped, their_model
+
+    told = {"model": str(model), "threads": os.cpu_count(), "lr": RATE, "seed": seed}
+    rows, classes = rows_of(told | {"texts": str(written(folder / "train.tsv", train))})
+    found = their_model(told, classes)
+    batches, steps = grouped(rows, EACH), EPOCHS * -(-len(rows) // EACH)
+    step = stepped(found, lr=RATE, steps=steps)
+    for _ in range(steps):
+        step(next(batches))
+    tests, _ = rows_of(told | {"texts": str(written(folder / "test.tsv", test))})
+    right = 0
+    with torch.inference_mode():
+        found.eval()
+        for start in range(0, len(tests), EACH):
+            batch = padded(tests[start : start + EACH])
+            right += int((found(**batch).logits.argmax(-1) == batch["labels"]).sum())
+    return 100 * right / len(tests)
+
+
 def accuracy(predicted: list[str], test: Rows) -> float:
     return 100 * sum(found == label for found, (_, label) in zip(predicted, test, strict=True)) / len(test)
 
@@ -113,6 +140,10 @@ def contenders(given: argparse.Namespace, work: Path) -> dict[str, Callable[[Row
             found[name] = lambda train, test, seed, short=short, budget=budget, start=start: ours(
                 train, test, folder=work / f"{short}-{seed}", seed=seed, budget=budget, given=given, start=start
             )
+    if given.loop and given.model is not None:
+        found[LOOP] = lambda train, test, seed: loop(
+            train, test, folder=work / f"loop-{seed}", seed=seed, model=given.model
+        )
     return found
 
 

@@ -27,16 +27,30 @@ import torch
 import typer.main
 
 import forking
-from glassformer.training import plan
+from glassformer.training import budget, plan
 from toy_corpus import Outcome, Toy, write_toy
 
 torch.set_num_threads(1)
 
 
-def pytest_collection_finish() -> None:
+MANY_MODULES = 100  # loaded since the last freeze: torch and transformers load hundreds when something first needs them
+FROZEN = {"modules": 0}
+
+
+def freeze() -> None:
     """Each training collects garbage three times; it need not look through all modules and tests each time."""
     gc.collect()
     gc.freeze()
+    FROZEN["modules"] = len(sys.modules)
+
+
+def pytest_collection_finish() -> None:
+    freeze()
+
+
+def pytest_runtest_logfinish() -> None:
+    if len(sys.modules) > FROZEN["modules"] + MANY_MODULES:
+        freeze()
 
 
 def pytest_sessionfinish() -> None:
@@ -62,7 +76,7 @@ def _hear_interrupts() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _short_forecasts() -> None:
-    plan.PATIENCE = 0.0  # a few steps are timed, not seconds of them
+    plan.PATIENCE = budget.SHORTEST_TRIAL = budget.LONGEST_TRIAL = 0.0  # a few steps are timed, not seconds of them
 
 
 @pytest.fixture

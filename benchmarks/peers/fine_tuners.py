@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def their_model(told: dict[str, Any], classes: int) -> Any:
     from transformers import AutoModelForSequenceClassification
 
     torch.set_num_threads(told["threads"])
-    torch.manual_seed(1)
+    torch.manual_seed(told.get("seed", 1))
     return AutoModelForSequenceClassification.from_pretrained(told["model"], num_labels=classes).train()
 
 
@@ -79,24 +79,34 @@ def padded(rows: list[Row]) -> dict[str, Any]:
     return {"input_ids": ids, "attention_mask": mask, "labels": torch.tensor([label for _, label in rows])}
 
 
-def loop(wire: Wire) -> None:
+def stepped(model: Any, *, lr: float, steps: int) -> Callable[[list[Row]], float]:
+    """A function that makes one update with a batch and returns its loss; the rate falls to 0 in `steps` updates."""
     import torch
 
-    told = wire.told
-    rows, classes = rows_of(told)
-    model, batches = their_model(told, classes), grouped(rows, told["texts_each"])
-    optimiser = torch.optim.AdamW(model.parameters(), lr=told["lr"], weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, FAR)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.01, fused=True)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, steps)
 
-    def step(turn: Turn) -> None:
-        batch = next(batches)
+    def step(batch: list[Row]) -> float:
         loss = model(**padded(batch)).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()
         optimiser.zero_grad()
-        turn.count(tokens=sum(len(ids) for ids, _ in batch), targets=len(batch), loss=loss.item())
+        return float(loss.item())
+
+    return step
+
+
+def loop(wire: Wire) -> None:
+    told = wire.told
+    rows, classes = rows_of(told)
+    model, batches = their_model(told, classes), grouped(rows, told["texts_each"])
+    update = stepped(model, lr=told["lr"], steps=FAR)
+
+    def step(turn: Turn) -> None:
+        batch = next(batches)
+        turn.count(tokens=sum(len(ids) for ids, _ in batch), targets=len(batch), loss=update(batch))
 
     wire.answer(parameters=model.num_parameters())
     for command in wire.commands():

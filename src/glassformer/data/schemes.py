@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 OUTSIDE = "O"
 IO, IOB1, BIO, BILOU, IOBES, PLAIN = "io", "iob1", "bio", "bilou", "iobes", "plain"
-SCHEMES = (IO, IOB1, BIO, BILOU, IOBES, PLAIN)
 PREFIXES = {IO: "I", IOB1: "BI", BIO: "BI", BILOU: "BILU", IOBES: "BIES", PLAIN: ""}
 # Every scheme has the letters B (begin), I (inside), E (end), S (single) after this.
 SAME = {"B": "B", "I": "I", "M": "I", "L": "E", "E": "E", "U": "S", "S": "S", "W": "S"}
@@ -78,11 +76,6 @@ def _letter(scheme: str, at: int, length: int, *, touching: bool) -> str:
 def converted(labels: Sequence[str], scheme: str) -> list[str]:
     """The same spans in another scheme; plain labels do not change."""
     return list(labels) if scheme == PLAIN else labels_of(spans_of(labels), len(labels), scheme)
-
-
-def is_lossless(spans: Sequence[Span], scheme: str) -> bool:
-    """Whether the scheme can hold these spans: IO cannot part neighbours of one type."""
-    return scheme != IO or all(a[0] != b[0] or a[2] != b[1] for a, b in pairwise(spans))
 
 
 # What a model predicts

@@ -21,7 +21,6 @@ from glassformer.evaluate.translation import translation_metrics
 
 Example = Any
 KEY = "mean_score"
-MEASURES = ("bleu", "rouge", "exact", "f1")
 
 
 def metrics_of(measure: str) -> tuple[Metric, ...]:

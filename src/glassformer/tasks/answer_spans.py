@@ -25,9 +25,9 @@ from glassformer.evaluate.answers import METRICS, best_of, best_threshold, overl
 from glassformer.models.bert import BertConfig
 from glassformer.models.registry import build, sizes
 from glassformer.models.roformer import RoFormerConfig
-from glassformer.store.bundle import Bundle, SpecialIds
+from glassformer.store.bundle import Bundle, SpecialIds, frame_for
 from glassformer.tasks.answer_report import answer_tables
-from glassformer.tasks.embedding import TextEncoder, frame_for
+from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.sentence_classes import LADDERS
 from glassformer.text import Tokenizer, tokenizer_for

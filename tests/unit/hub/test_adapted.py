@@ -87,6 +87,26 @@ def test_the_scale(base: Path, tmp_path: Path, settings: dict[str, Any], scale: 
     torch.testing.assert_close(query_of(found) - query_of(read_model(base)), added(own, scale), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("flag", [True, False])
+def test_the_layers_say_which_matrices_are_transposed(base: Path, tmp_path: Path, flag: bool) -> None:
+    """Not the flag: `peft` saves it as it was for the last layer, and a square matrix fits either way."""
+    gpt = tmp_path / "gpt"
+    gpt.mkdir()
+    shape = {"N": 1, "d": 6, "h": 2, "d_ff": 10, "vocabulary": 11, "max_length": 13, "tied": False}
+    write_folder(Bundle("gpt", build("gpt", shape), None, SpecialIds(), {"model_type": "gpt2"}), gpt)
+    (tmp_path / "one").mkdir()
+    own = pair("transformer.h.0.attn.c_proj") | pair("lm_head", out=11)
+    found = read_adapted(write_adapter(tmp_path / "one" / "gpt", own, fan_in_fan_out=flag), gpt)
+    before, after = read_model(gpt).model.state_dict(), found.model.state_dict()
+    for name, module in (("blocks.0.attention.out.linear", "transformer.h.0.attn.c_proj"), ("head", "lm_head")):
+        product = added({name: value for name, value in own.items() if name.startswith(module)}, 3.0)
+        change = after[f"{name}.weight"] - before[f"{name}.weight"]
+        torch.testing.assert_close(change, product, rtol=0, atol=1e-6, msg=name)
+    own = pair(QUERY)
+    bert = read_adapted(write_adapter(tmp_path / "one" / "bert", own, fan_in_fan_out=flag), base)
+    torch.testing.assert_close(query_of(bert) - query_of(read_model(base)), added(own, 3.0), rtol=0, atol=1e-6)
+
+
 def test_a_new_head_comes_with_its_classes(base: Path, tmp_path: Path) -> None:
     head = {"classifier.weight": torch.randn(5, 6), "classifier.bias": torch.randn(5)}
     found = read_adapted(write_adapter(tmp_path / "adapter", {**pair(QUERY), **head}, task_type="SEQ_CLS"), base)
@@ -111,12 +131,17 @@ REFUSED = [
     ({"peft_type": "LOHA"}, {}, "LORA"),
     ({"use_dora": True}, {}, "DoRA"),
     ({"bias": "all"}, {}, "bias = 'all'"),
+    ({"layer_replication": [[0, 1], [0, 1]]}, {}, "repeated layers"),
+    ({"alora_invocation_tokens": [5]}, {}, "certain tokens"),
+    ({"init_lora_weights": "pissa_niter_4"}, {}, "changing the base"),
     ({"lora_alpha": None}, {}, "lora_alpha"),
     ({"alpha_pattern": 3}, {}, "alpha_pattern"),
     ({}, pair("encoder.layer.7.attention.self.query"), "does not have"),
     ({}, pair(QUERY, out=7), "the product of its adapters"),
     ({}, {f"{QUERY}.lora_A.weight": torch.zeros(2, 6)}, "without"),
     ({}, {f"{QUERY}.lora_B.weight": torch.zeros(6, 2)}, "cannot be read"),
+    ({}, {f"{QUERY}.lora_A.weight": torch.zeros(6), f"{QUERY}.lora_B.weight": torch.zeros(6, 2)}, "of shape"),
+    ({}, {f"{QUERY}.lora_A.weight": torch.zeros(0, 6), f"{QUERY}.lora_B.weight": torch.zeros(6, 0)}, "of shape"),
     ({}, {"embeddings.word_embeddings.lora_embedding_A": torch.zeros(2, 11)}, "cannot be read"),
     ({}, {"pooler.other": torch.zeros(2)}, "unexpected"),
     ({"base_model_name_or_path": "nobody/nothing"}, {}, "nobody/nothing"),

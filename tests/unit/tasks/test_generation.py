@@ -160,9 +160,10 @@ def test_a_text_to_stop_at_need_not_end_with_a_token() -> None:
                 assert found == whole.text[: whole.text.index(stop)]
 
 
+@cache
 def legible(*, ends: bool = True, beam: int = 1) -> LanguageModel:
     """A random model that says many whole letters, and not always the same; the first such seeds are known."""
-    for seed in range({1: 131, 3: 41}[beam], 1000):
+    for seed in range({1: 6, 3: 11}[beam], 1000):
         model = make(ends=ends, seed=seed)
         text = model.continuations("the cat", GenerateOptions(max_new=25, beam=beam))[0].text
         if "\ufffd" not in text[:16] and len(set(text[:12])) > 4 and len(text) > 20:

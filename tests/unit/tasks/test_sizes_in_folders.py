@@ -28,12 +28,12 @@ MADE: dict[str, Callable[[], Bundle]] = {
     "vit": lambda: Bundle("vit", build("vit", seeds.vit()).eval(), None, seeds.encoder_models.MARKS, {}),
     "captioner": seeds.captioner,
 }
-LARGER = {"N": 1000, "d": 2**16, "d_ff": 2**20, "vocabulary": 2**24, "max_length": 2**24}
+LARGER = {"N": 50, "d": 2**16, "d_ff": 2**20, "vocabulary": 2**24, "max_length": 2**24}
 ROTARY = ("llama", "roformer")  # their longest text is not a size of a tensor
 
 
 def change_sealed(folder: Path, field: str, value: int) -> None:
-    """Edits config.toml and makes the manifest anew, as whoever means harm would."""
+    """Edits config.toml and makes the manifest again, as an attacker would."""
     content = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != files.MANIFEST}
     text, changed = re.subn(rf"(?m)^{field} = \d+$", f"{field} = {value}", content[CONFIG].decode())
     assert changed

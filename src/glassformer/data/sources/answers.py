@@ -8,7 +8,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from glassformer.data.sources.examples import (
     FILES,
     Examples,
     Listener,
+    changed_since,
     decision_digest,
     meter,
     refuse_changed,
@@ -38,6 +38,7 @@ from glassformer.data.sources.examples import (
     stamps,
     texts_digest,
 )
+from glassformer.data.sources.files import Source
 from glassformer.errors import DataError
 from glassformer.printable import counted, printable, shortened
 
@@ -61,19 +62,8 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AnswerSource:
+class AnswerSource(Source):
     """Files of questions."""
-
-    inputs: tuple[Input, ...]
-    columns: tuple[str, ...] | None
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for one in self.inputs for path in one.paths]
-
-    @property
-    def names(self) -> str:
-        return ", ".join(map(str, self.inputs[:3]))
 
     def rows(self, *, progress: Progress | None = None) -> Iterator[QuestionRow]:
         on_read = meter(self.paths, progress)
@@ -102,9 +92,7 @@ def answer_source(names: Sequence[str], columns: tuple[str, ...] | None) -> Answ
 
 def files_changed(data: AnswerDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
-    with suppress(DataError):
-        return FILES in begun and fingerprint(answer_source(data.files, data.columns).inputs) != begun[FILES]
-    return False
+    return changed_since(begun, lambda: fingerprint(answer_source(data.files, data.columns).inputs))
 
 
 def read_answer_examples(data: AnswerDataSettings, *, seed: int, listener: Listener) -> Examples[Question]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -13,7 +14,7 @@ from glassformer import __version__
 from glassformer.data.checks.tally import ICONV, Tally
 from glassformer.data.readers.opening import check_file
 from glassformer.data.selection import CHANGED
-from glassformer.errors import DataError
+from glassformer.errors import DataError, SettingsError
 
 E = TypeVar("E")
 FILES = "files"  # the key of the raw files' fingerprint, besides those of the examples
@@ -48,6 +49,13 @@ def refuse_changed(paths: Sequence[Path], seen: Stamps) -> None:
     """Raises an error if a file has changed since: examples from two versions of a file must not be mixed."""
     if stamps(paths) != seen:
         raise DataError(CHANGED)
+
+
+def changed_since(begun: Mapping[str, str], digest: Callable[[], str]) -> bool:
+    """Whether the digest of the files to learn from is not that of `begun`; False if they are gone."""
+    with suppress(DataError, SettingsError, OSError):
+        return FILES in begun and digest() != begun[FILES]
+    return False
 
 
 def decision_digest(*decisions: Any, parts: bytes = b"") -> str:

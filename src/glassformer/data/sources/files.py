@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from glassformer.data.readers.inputs import Input
@@ -19,6 +20,23 @@ CODE = {
 }
 TEXT_SUFFIXES = TEXTS | CODE  # files that are read from a folder
 TABLES = {"tsv", "csv", "jsonl"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of examples; a subclass reads them."""
+
+    inputs: tuple[Input, ...]
+    columns: tuple[str, ...] | None
+
+    @property
+    def paths(self) -> list[Path]:
+        return [path for one in self.inputs for path in one.paths]
+
+    @property
+    def names(self) -> str:
+        """The first files, for messages."""
+        return ", ".join(map(str, self.inputs[:3]))
 
 
 def text_files(names: Sequence[str]) -> tuple[list[Input], list[str]]:
@@ -37,10 +55,10 @@ def text_files(names: Sequence[str]) -> tuple[list[Input], list[str]]:
 
 
 def table_files(names: Sequence[str]) -> list[Input]:
-    """The files, each once: tables, JSON lines or text."""
+    """The files, each once: tables, JSON lines or text. A text file with tabs is a TSV."""
     inputs = [Input((path,), kind_of(path)) for path in expand(names)]
     refuse_unsuitable(inputs)
-    return inputs
+    return [Input(one.paths, "tsv") if one.kind == TEXT and has_tabs(one.paths[0]) else one for one in inputs]
 
 
 def have_columns(names: Sequence[str]) -> bool:

@@ -10,7 +10,6 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from glassformer.data.images import fitted
 from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.inputs import Input, fingerprint
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, divided_by_class
-from glassformer.data.sources.examples import FILES, Examples, Listener, decision_digest
+from glassformer.data.sources.examples import FILES, Examples, Listener, changed_since, decision_digest
 from glassformer.data.sources.image_files import ImageFiles, ImageUnit, image_files
 from glassformer.data.sources.settings import ImageClassDataSettings, ImageSettings
 from glassformer.errors import DataError
@@ -245,9 +244,7 @@ def held_images(name: str, found: ReadImages, learned: Mapping[bytes, str]) -> H
 
 def files_changed(data: ImageClassDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
-    with suppress(DataError, OSError):
-        return FILES in begun and files_digest(image_files(data.files, data.columns)) != begun[FILES]
-    return False
+    return changed_since(begun, lambda: files_digest(image_files(data.files, data.columns)))
 
 
 def files_digest(files: ImageFiles) -> str:

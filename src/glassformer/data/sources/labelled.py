@@ -8,7 +8,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,17 +20,18 @@ from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.label_findings import MOST_LABELS, LabelFindings, label_order
 from glassformer.data.checks.seen import SeenHashes, hashes_of
 from glassformer.data.readers.fields import Fields, first_rows, read_fields
-from glassformer.data.readers.inputs import Input, fingerprint
+from glassformer.data.readers.inputs import fingerprint
 from glassformer.data.readers.naming import TEXT, refuse_repeated
 from glassformer.data.readers.records import Problem
 from glassformer.data.readers.roles import UNDECIDED, Roles, usual_columns
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, Parts, divided_by_class, picked
 from glassformer.data.settings import LabelledDataSettings
-from glassformer.data.sources.class_files import class_labels, has_tabs, read_class_file
+from glassformer.data.sources.class_files import class_labels, read_class_file
 from glassformer.data.sources.examples import (
     FILES,
     Examples,
     Listener,
+    changed_since,
     decision_digest,
     meter,
     refuse_changed,
@@ -39,7 +39,7 @@ from glassformer.data.sources.examples import (
     stamps,
     texts_digest,
 )
-from glassformer.data.sources.files import have_columns, table_files
+from glassformer.data.sources.files import Source, have_columns, table_files
 from glassformer.data.sources.label_reports import report, report_first, shown_label
 from glassformer.errors import DataError
 from glassformer.printable import counted
@@ -59,16 +59,10 @@ class Labelled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LabelledSource:
+class LabelledSource(Source):
     """Files of labelled examples: tables and JSON lines, or one text file per class."""
 
-    inputs: tuple[Input, ...]
-    columns: tuple[str, ...] | None
     labels: tuple[str, ...] | None  # of the files, if each contains one class
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for one in self.inputs for path in one.paths]
 
     def rows(self, *, progress: Progress | None = None) -> Iterator[Fields]:
         """One record for each row, with its unchanged texts and label."""
@@ -93,9 +87,7 @@ def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None, *, sc
 
     Without `columns`, a table of pairs with usual names is recognised. `scored`: the last column is a number.
     """
-    inputs = [
-        Input(one.paths, "tsv") if one.kind == TEXT and has_tabs(one.paths[0]) else one for one in table_files(names)
-    ]
+    inputs = table_files(names)
     plain = [one for one in inputs if one.kind == TEXT]
     if not plain:
         found = columns or usual_columns(first_rows(inputs[0].paths[0], inputs[0].kind), scored=scored)
@@ -110,9 +102,7 @@ def labelled_source(names: Sequence[str], columns: tuple[str, ...] | None, *, sc
 
 def files_changed(data: LabelledDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
-    with suppress(DataError):
-        return FILES in begun and fingerprint(labelled_source(data.files, data.columns).inputs) != begun[FILES]
-    return False
+    return changed_since(begun, lambda: fingerprint(labelled_source(data.files, data.columns).inputs))
 
 
 def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: Listener) -> Examples[Labelled]:
@@ -190,7 +180,7 @@ def read_held_labelled(
     held = [_example(row) for row in screened(source.rows(), findings) if row.problem is None]
     refuse_unreadable(findings, unit="held-out rows")
     if not held:
-        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no usable examples: {findings.left_out()}.")
+        raise DataError(f"{source.names}: no usable examples: {findings.left_out()}.")
     if findings.dropped:
         listener.on_stage(f"Held-out examples: {findings.left_out()}")
     return held, findings
@@ -260,7 +250,7 @@ def _refuse_unusable(findings: LabelFindings, source: LabelledSource) -> None:
 
 def refuse_unlearnable(findings: LabelFindings, source: LabelledSource) -> None:
     """Raises an error unless there are at least two labels, with several examples each."""
-    names = ", ".join(map(str, source.inputs[:3]))
+    names = source.names
     if not findings.used:
         raise DataError(f"{names}: no usable examples: {findings.left_out()}.")
     if len(findings.labels) == 1:
@@ -283,7 +273,7 @@ def refuse_too_few(findings: LabelFindings, source: LabelledSource, counts: Mapp
     repeated = sum(findings.notes[kind].count for kind in ("duplicate", "conflict") if kind in findings.notes)
     left, used = sum(counts.values()), findings.used
     raise DataError(
-        f"{', '.join(map(str, source.inputs[:3]))}: too few different examples: {counted(used, 'usable example')} with "
+        f"{source.names}: too few different examples: {counted(used, 'usable example')} with "
         f"{counted(used - repeated, 'different text')}, of which {used - left:,} would be held out for validation, so "
         f"{left:,} would be left to train on. Give more examples, or other validation data with --valid FILE."
     )

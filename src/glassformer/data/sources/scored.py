@@ -133,7 +133,7 @@ def read_held_scored(
 def refuse_unusable(findings: ScoreFindings, source: LabelledSource) -> None:
     refuse_unreadable(findings, unit="rows")
     if not findings.used:
-        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no usable examples: {findings.left_out()}.")
+        raise DataError(f"{source.names}: no usable examples: {findings.left_out()}.")
 
 
 def refuse_constant(scores: np.ndarray, source: LabelledSource) -> None:
@@ -142,7 +142,7 @@ def refuse_constant(scores: np.ndarray, source: LabelledSource) -> None:
         got = "no training example" if not len(scores) else f"{counted(len(scores), 'training example')}, all with"
         value = f" the score {scores[0]:g}" if len(scores) else ""
         raise DataError(
-            f"{', '.join(map(str, source.inputs[:3]))}: {got}{value}. Learning a score needs examples with different "
+            f"{source.names}: {got}{value}. Learning a score needs examples with different "
             "scores: give more of them, or choose another column with --columns."
         )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,6 +31,7 @@ from glassformer.data.sources.examples import (
     FILES,
     Examples,
     Listener,
+    changed_since,
     decision_digest,
     meter,
     refuse_changed,
@@ -39,6 +39,7 @@ from glassformer.data.sources.examples import (
     stamps,
     texts_digest,
 )
+from glassformer.data.sources.files import Source
 from glassformer.data.sources.tag_reports import report
 from glassformer.errors import DataError
 from glassformer.printable import counted, printable, shortened
@@ -60,19 +61,8 @@ class Tagged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TaggedSource:
+class TaggedSource(Source):
     """Files of tagged sentences."""
-
-    inputs: tuple[Input, ...]
-    columns: tuple[str, ...] | None
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for one in self.inputs for path in one.paths]
-
-    @property
-    def names(self) -> str:
-        return ", ".join(map(str, self.inputs[:3]))
 
     def rows(self, listener: Listener | None = None) -> Iterator[tuple[int, TaggedSentence]]:
         """Each sentence, checked, with the number of its file."""
@@ -96,9 +86,7 @@ def tagged_source(names: Sequence[str], columns: tuple[str, ...] | None) -> Tagg
 
 def files_changed(data: TagDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
-    with suppress(DataError):
-        return FILES in begun and fingerprint(tagged_source(data.files, data.columns).inputs) != begun[FILES]
-    return False
+    return changed_since(begun, lambda: fingerprint(tagged_source(data.files, data.columns).inputs))
 
 
 def scheme_in(source: TaggedSource, asked: str) -> tuple[str, int]:

@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -18,13 +17,12 @@ from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.seen import SeenHashes, hashes_of
 from glassformer.data.checks.text_findings import LINE, ROW, LineCheck, TextFindings, held_lines
 from glassformer.data.readers.fields import Fields, read_fields
-from glassformer.data.readers.inputs import Input
 from glassformer.data.readers.naming import TEXT
 from glassformer.data.readers.records import Place, Problem
 from glassformer.data.readers.roles import Roles
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, Parts, divided, picked
 from glassformer.data.sources.examples import meter
-from glassformer.data.sources.files import text_files
+from glassformer.data.sources.files import Source, text_files
 from glassformer.data.sources.running import RunningText, TextPiece
 from glassformer.errors import DataError, SettingsError
 
@@ -37,16 +35,10 @@ Held = Mapping[str, Sequence[TextPiece]]  # the pieces of held-out parts, by nam
 
 
 @dataclass(frozen=True)
-class TextSource:
+class TextSource(Source):
     """The files of some texts, all of one kind: running text, or rows."""
 
-    inputs: tuple[Input, ...]
-    columns: tuple[str, ...] | None
     skipped: tuple[str, ...] = ()  # in folders: files whose names are not those of texts
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for one in self.inputs for path in one.paths]
 
     @property
     def is_running(self) -> bool:

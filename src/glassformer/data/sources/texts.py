@@ -6,7 +6,6 @@ Files are read once to check and split them, and again as a stream whenever thei
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,6 +18,7 @@ from glassformer.data.sources.examples import (
     FILES,
     Examples,
     Listener,
+    changed_since,
     decision_digest,
     refuse_changed,
     refuse_unreadable,
@@ -34,7 +34,7 @@ from glassformer.data.sources.text_split import (
     split_texts,
     text_source,
 )
-from glassformer.errors import DataError, SettingsError
+from glassformer.errors import DataError
 
 
 def read_text_examples(data: TextDataSettings, *, seed: int, listener: Listener) -> Examples[TextPiece]:
@@ -90,7 +90,7 @@ def read_held_texts(
         held = [row_piece(row) for row in screened_rows(source.rows(), findings) if row.problem is None]
     refuse_unreadable(findings, unit=f"held-out {findings.unit}s")
     if not findings.words:
-        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no text to validate with.")
+        raise DataError(f"{source.names}: no text to validate with.")
     if findings.dropped:
         listener.on_stage(f"Held-out texts: {findings.left_out()}")
     return held, findings
@@ -100,14 +100,12 @@ def refuse_no_text(findings: TextFindings, source: TextSource) -> None:
     """Raises an error if there is nothing but white space."""
     if not findings.words:
         why = findings.left_out() if findings.dropped or not findings.units else "there is only white space in them"
-        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no text to train on: {why}.")
+        raise DataError(f"{source.names}: no text to train on: {why}.")
 
 
 def files_changed(data: TextDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
-    with suppress(DataError, SettingsError):
-        return FILES in begun and fingerprint(text_source(data.files, data.columns).inputs) != begun[FILES]
-    return False
+    return changed_since(begun, lambda: fingerprint(text_source(data.files, data.columns).inputs))
 
 
 # Reporting

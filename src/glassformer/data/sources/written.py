@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -20,17 +19,17 @@ from glassformer.data.checks.held_texts import HeldTexts
 from glassformer.data.checks.seen import SeenHashes, hashes_of
 from glassformer.data.checks.written_findings import WrittenFindings
 from glassformer.data.readers.fields import Fields
-from glassformer.data.readers.inputs import Input, fingerprint
+from glassformer.data.readers.inputs import fingerprint
 from glassformer.data.readers.naming import TEXT, refuse_repeated
 from glassformer.data.readers.records import Problem
 from glassformer.data.readers.source_target import read_source_target
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, Parts, divided, picked
 from glassformer.data.settings import SHARE
-from glassformer.data.sources.class_files import has_tabs
 from glassformer.data.sources.examples import (
     FILES,
     Examples,
     Listener,
+    changed_since,
     decision_digest,
     meter,
     refuse_changed,
@@ -38,7 +37,7 @@ from glassformer.data.sources.examples import (
     stamps,
     texts_digest,
 )
-from glassformer.data.sources.files import table_files
+from glassformer.data.sources.files import Source, table_files
 from glassformer.data.written_settings import Group, WrittenDataSettings, split_prefix
 from glassformer.errors import DataError
 from glassformer.printable import counted, printable, shortened
@@ -56,16 +55,10 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WrittenSource:
+class WrittenSource(Source):
     """The files of one task. If `name` is None, the rows name their task."""
 
     name: str | None
-    inputs: tuple[Input, ...]
-    columns: tuple[str, ...] | None
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for one in self.inputs for path in one.paths]
 
     def rows(self, *, on_read: Callable[[int], None] | None = None) -> Iterator[Fields]:
         """One record for each row: its texts are the task, the input and the outputs."""
@@ -77,15 +70,21 @@ class WrittenSource:
 
 
 def written_source(name: str | None, names: Sequence[str], columns: tuple[str, ...] | None) -> WrittenSource:
-    inputs = [
-        Input(one.paths, "tsv") if one.kind == TEXT and has_tabs(one.paths[0]) else one for one in table_files(names)
-    ]
+    inputs = table_files(names)
     if plain := [one for one in inputs if one.kind == TEXT]:
         raise DataError(
             f"{plain[0]}: a text file without tabs, so it has no outputs. Give .tsv, .csv or .jsonl files with an "
             "input and an output per row."
         )
-    return WrittenSource(name, tuple(inputs), columns)
+    return WrittenSource(tuple(inputs), columns, name)
+
+
+def sources_of(groups: Sequence[Group]) -> list[WrittenSource]:
+    return [written_source(one.name, one.files, one.columns) for one in groups]
+
+
+def fingerprint_of(sources: Sequence[WrittenSource]) -> str:
+    return fingerprint([one for source in sources for one in source.inputs])
 
 
 def groups_of(data: WrittenDataSettings) -> list[Group]:
@@ -100,10 +99,7 @@ def groups_of(data: WrittenDataSettings) -> list[Group]:
 
 def files_changed(data: WrittenDataSettings, begun: Mapping[str, str]) -> bool:
     """Whether the files to learn from are other ones than those with these fingerprints; False if they are gone."""
-    with suppress(DataError):
-        sources = [written_source(one.name, one.files, one.columns) for one in groups_of(data)]
-        return FILES in begun and fingerprint([one for source in sources for one in source.inputs]) != begun[FILES]
-    return False
+    return changed_since(begun, lambda: fingerprint_of(sources_of(groups_of(data))))
 
 
 # Reading and splitting
@@ -112,7 +108,7 @@ def files_changed(data: WrittenDataSettings, begun: Mapping[str, str]) -> bool:
 def read_written_examples(data: WrittenDataSettings, *, seed: int, listener: Listener) -> Examples[Written]:
     """The training and validation examples of all tasks. Validation examples of the tasks take turns."""
     groups = groups_of(data)
-    sources = [written_source(one.name, one.files, one.columns) for one in groups]
+    sources = sources_of(groups)
     paths = [path for source in sources for path in source.paths]
     seen, on_read = stamps(paths), meter(paths, listener.on_count)
     findings, count = WrittenFindings(), 0
@@ -129,7 +125,7 @@ def read_written_examples(data: WrittenDataSettings, *, seed: int, listener: Lis
     report(findings, sources, listener)
     turns = [one for turn in zip_longest(*by_task(chain(*valid))) for one in turn if one is not None]
     listener.on_stage(f"{counted(count, 'training example')}, {counted(len(turns), 'validation example')}")
-    files = fingerprint([one for source in sources for one in source.inputs])
+    files = fingerprint_of(sources)
     marks = {
         "train": decision_digest(
             files, [(one.name, one.columns) for one in sources], parts=b"".join(parts.tobytes() for parts in all_parts)
@@ -181,7 +177,7 @@ def read_held(
     held = [example(row) for row in screened(source.rows(), findings) if row.problem is None]
     refuse_unreadable(findings, unit="held-out rows")
     if not held:
-        raise DataError(f"{', '.join(map(str, source.inputs[:3]))}: no usable examples: {findings.left_out()}.")
+        raise DataError(f"{source.names}: no usable examples: {findings.left_out()}.")
     if findings.dropped:
         listener.on_stage(f"Held-out examples: {findings.left_out()}")
     return held
@@ -298,7 +294,7 @@ def examine_written(
 ) -> WrittenFindings:
     """Everything that one pass can find. `held`: the files of held-out parts, by name. Nothing is written."""
     groups = groups_of(WrittenDataSettings(files=tuple(files), columns=columns))
-    sources = [written_source(one.name, one.files, one.columns) for one in groups]
+    sources = sources_of(groups)
     on_read = meter([path for source in sources for path in source.paths], listener.on_count)
     parts = []
     for part, names in held.items():

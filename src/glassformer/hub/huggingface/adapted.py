@@ -15,11 +15,11 @@ from pathlib import Path
 from torch import Tensor
 
 from glassformer.errors import ImportingError
-from glassformer.hub.huggingface import fields
+from glassformer.hub.huggingface import fields, keys
 from glassformer.hub.huggingface.adapters import BASE, CONFIG, TASKS, WEIGHTS
 from glassformer.hub.huggingface.checkpoint import Checkpoint, raise_all, read_json
 from glassformer.hub.huggingface.fields import Fields
-from glassformer.hub.huggingface.filling import Tensors
+from glassformer.hub.huggingface.filling import Tensors, planned
 from glassformer.hub.huggingface.folders import CONFIG as MODEL
 from glassformer.hub.huggingface.folders import Opened, model_in, open_model
 from glassformer.printable import printable
@@ -27,7 +27,17 @@ from glassformer.store.bundle import Bundle
 
 A, B = ".lora_A.weight", ".lora_B.weight"
 SAVED = ".modules_to_save"  # old versions of peft leave it in the names
-OTHER_KINDS = {"use_dora": "DoRA", "lora_bias": "adapters with a bias", "megatron_config": "Megatron's layers"}
+OTHER_KINDS = {
+    "use_dora": "DoRA",
+    "lora_bias": "adapters with a bias",
+    "megatron_config": "Megatron's layers",
+    "layer_replication": "models with repeated layers",
+    "alora_invocation_tokens": "adapters that begin to work at certain tokens",
+    "use_qalora": "QALoRA",
+    "use_bdlora": "BD-LoRA",
+    "arrow_config": "Arrow's mixtures of adapters",
+}
+INITIAL = (None, True, False, "gaussian", "eva", "orthogonal")  # init_lora_weights that leave the base as it is
 
 
 def is_adapter(folder: Path) -> bool:
@@ -45,7 +55,7 @@ def read_adapted(folder: Path, base: Path | None = None) -> Bundle:
         )
     adapter = Adapter.of(Checkpoint([folder / WEIGHTS]), settings)
     opened = open_model(base or named_base(settings, folder))
-    tensors = WithAdapter(opened.tensors, adapter, opened.layout.prefixes)
+    tensors = WithAdapter(opened.tensors, adapter, opened.layout.prefixes, transposed_in(opened))
     theirs = with_classes(opened.theirs, adapter)
     return model_in(Opened(opened.folder, theirs, opened.layout, tensors))
 
@@ -71,6 +81,28 @@ def refuse_other_kinds(settings: Fields) -> None:
     for field, words in OTHER_KINDS.items():
         if settings.get(field):
             raise ImportingError(f"{settings.origin}: {field} is set: {words} cannot be read, plain LoRA can.")
+    if (initial := settings.get("init_lora_weights")) not in INITIAL:
+        raise ImportingError(
+            f"{settings.origin}: init_lora_weights = {fields.shown(initial)}: the training began by changing the base "
+            "model, whose weights no longer fit. Let `peft` convert the adapters to plain LoRA (save_pretrained with "
+            "path_initial_model_for_weight_conversion)."
+        )
+
+
+def transposed_in(opened: Opened) -> frozenset[str]:
+    """The matrices that the base model stores as (in, out). The adapters' own fan_in_fan_out is not asked: `peft` goes
+    by the layers too, and the flag that it saves is that of the last one."""
+    values = opened.layout.to_config(opened.theirs, frozenset(opened.tensors))
+    plan = planned(opened.layout, values, opened.tensors, origin=str(opened.folder))
+    turned = keys.CHANGES["transposed"]
+    lines = keys.matches(plan.lines, plan.counts, prefix=plan.prefix)
+    return frozenset(
+        name
+        for match in lines
+        for names in match.theirs
+        for name, change in zip(names, match.changes, strict=True)
+        if change is turned
+    )
 
 
 @dataclass(frozen=True)
@@ -79,7 +111,6 @@ class Adapter:
 
     pairs: Mapping[str, tuple[Tensor, Tensor, float]]  # module: A, B, scale
     whole: Mapping[str, Tensor]  # tensors that replace those of the base, or are new
-    transposed: bool  # the matrices of the base are stored as (in, out)
     task: str | None
 
     @classmethod
@@ -89,6 +120,8 @@ class Adapter:
         odd = [name for name in names if "lora_" in name and not name.endswith((A, B))]
         odd += [f"{module}{A} without {B}" for module in modules if module + B not in names]
         odd += [name for name in names if name.endswith(B) and name.removesuffix(B) not in modules]
+        shapes = {name: tensors.shape(place) for name, place in names.items() if name.endswith((A, B))}
+        odd += [f"{name} of shape {shape}" for name, shape in shapes.items() if len(shape) != 2 or not all(shape)]
         raise_all([f"{name} cannot be read" for name in odd], origin=str(settings.origin))
         pairs = {}
         for module in modules:
@@ -96,7 +129,7 @@ class Adapter:
             pairs[module] = a, b, scale_of(module, len(a), settings)
         whole = {name: tensors[place] for name, place in names.items() if not name.endswith((A, B))}
         task = fields.one_of(settings, "task_type", {None: None, "": None, **{one: one for one in TASKS.values()}})
-        return cls(pairs, whole, fields.flag(settings, "fan_in_fan_out", False), task)
+        return cls(pairs, whole, task)
 
 
 def scale_of(module: str, rank: int, settings: Fields) -> float:
@@ -123,8 +156,8 @@ def fits(pattern: str, module: str) -> bool:
 class WithAdapter(Mapping[str, Tensor]):
     """The tensors of the base model with an adapter added; each is computed when it is read."""
 
-    def __init__(self, base: Tensors, adapter: Adapter, prefixes: tuple[str, ...]) -> None:
-        self.base, self.adapter = base, adapter
+    def __init__(self, base: Tensors, adapter: Adapter, prefixes: tuple[str, ...], transposed: frozenset[str]) -> None:
+        self.base, self.adapter, self.transposed = base, adapter, transposed
         self.whole = {self.found(name, prefixes) or name: value for name, value in adapter.whole.items()}
         places = {module: self.found(f"{module}.weight", prefixes) for module in adapter.pairs}
         missing = [f"{module}, which the base model does not have" for module, name in places.items() if name is None]
@@ -142,7 +175,7 @@ class WithAdapter(Mapping[str, Tensor]):
         for name, module in self.modules.items():
             a, b, _ = self.adapter.pairs[module]
             shape = self.base.shape(name)
-            product = (a.shape[1], b.shape[0]) if self.adapter.transposed else (b.shape[0], a.shape[1])
+            product = (a.shape[1], b.shape[0]) if name in self.transposed else (b.shape[0], a.shape[1])
             if shape != product or a.shape[0] != b.shape[1]:
                 yield f"{name} has shape {shape}, the product of its adapters {product}"
 
@@ -154,7 +187,7 @@ class WithAdapter(Mapping[str, Tensor]):
             return weight
         a, b, scale = self.adapter.pairs[self.modules[name]]
         product = scale * (b @ a)
-        return weight.float() + (product.mT if self.adapter.transposed else product)
+        return weight.float() + (product.mT if name in self.transposed else product)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**dict.fromkeys(self.base), **self.whole})
@@ -174,8 +207,8 @@ class WithAdapter(Mapping[str, Tensor]):
 
 def with_classes(theirs: Fields, adapter: Adapter) -> Fields:
     """config.json of the base model, with the classes of a head that the adapters bring along."""
-    heads = [value for name, value in adapter.whole.items() if name.endswith(("classifier.weight", "score.weight"))]
-    heads += [value for name, value in adapter.whole.items() if name.endswith("classifier.out_proj.weight")]
+    ends = ("classifier.weight", "score.weight", "classifier.out_proj.weight")
+    heads = [value for name, value in adapter.whole.items() if name.endswith(ends) and value.dim() == 2]
     if not heads:
         return theirs
     count, named = len(heads[-1]), theirs.get("id2label")
@@ -184,6 +217,7 @@ def with_classes(theirs: Fields, adapter: Adapter) -> Fields:
         own["id2label"] = {str(number): f"LABEL_{number}" for number in range(count)}
     ending = next((end for end, task in TASKS.items() if task == adapter.task and "Class" in end), None)
     if ending is not None:
-        body = re.sub(r"(For\w+|Model|LMHeadModel)$", "", str((theirs.get("architectures") or [""])[0]))
+        first = next(iter(fields.listed(theirs, "architectures", str)), "")
+        body = re.sub(r"(For\w+|Model|LMHeadModel)$", "", first)
         own["architectures"] = [f"{body}For{ending}"]
     return Fields(own, origin=theirs.origin)

@@ -39,17 +39,22 @@ def filled(layout: Layout, values: Mapping[str, Any], tensors: Tensors, *, origi
     Sizes in a config may be anything. So the model is first made without memory; it gets memory only if every tensor in
     the file has the expected shape.
     """
-    refuse_counts(values, len(tensors), origin=origin)
-    try:
-        with torch.device("meta"):
-            plan = Plan.of(build_without_init(layout.kind, values, origin=origin), layout, tensors)
-    except RuntimeError as error:  # the number of values overflows
-        reason = str(error).partition("\n")[0]
-        raise ImportingError(f"{origin}: the sizes in its config are impossible ({reason}).") from None
+    plan = planned(layout, values, tensors, origin=origin)
     raise_all(plan.problems(tensors), origin=f"{origin}: the tensors do not fit its config")
     model = build_without_init(layout.kind, values, origin=origin)
     fill(model, layout, plan, tensors, origin=origin)
     return model
+
+
+def planned(layout: Layout, values: Mapping[str, Any], tensors: Tensors, *, origin: str) -> Plan:
+    """Which tensor goes where in a model with these settings, found without memory for it."""
+    refuse_counts(values, len(tensors), origin=origin)
+    try:
+        with torch.device("meta"):
+            return Plan.of(build_without_init(layout.kind, values, origin=origin), layout, tensors)
+    except RuntimeError as error:  # the number of values overflows
+        reason = str(error).partition("\n")[0]
+        raise ImportingError(f"{origin}: the sizes in its config are impossible ({reason}).") from None
 
 
 def refuse_counts(values: Mapping[str, Any], tensors: int, *, origin: str) -> None:

@@ -175,9 +175,3 @@ def places_of(words: Sequence[str | None], forms: Forms, normalize: Callable[[st
         capital = [word.text for word in words_of(normalize(form[:1].upper() + form[1:]))]
         if list(words[: len(capital)]) == capital:
             yield 0, len(capital)
-
-
-def count_term(text: str, forms: Sequence[str]) -> int:
-    """How often a text contains a term, in any of its forms, as whole words."""
-    words = [word.text for word in words_of(text)]
-    return len(set(places_of(words, tuple(forms), normal)))

@@ -102,9 +102,9 @@ def their_shape(bundle: Bundle, *, base: str, heads: Mapping[str, str]) -> dict[
             f"model.pooling = {config.pooling!r}: Hugging Face's classifiers predict from the first token alone. To "
             "export a classifier, train it with --set model.pooling=first."
         )
-    if getattr(config, "word_odds", 0):
+    if rows := getattr(config, "word_odds", 0):
         raise ExportError(
-            f"model.word_odds = {config.word_odds}: Hugging Face's models have no table of words beside them. To "
+            f"model.word_odds = {rows}: Hugging Face's models have no table of words beside them. To "
             "export a classifier, train it with --set model.word_odds=0."
         )
     if config.segments == 0 or getattr(config, "pooler_activation", "tanh") != "tanh":
