@@ -73,7 +73,7 @@ def notes_of(result: AncestorsResult) -> Mapping[str, str]:
     )
     return {
         "scores": f"{result.tested_on:,} unseen texts, greedy, {each}.",
-        "speed": f"Of the processor on one thread. Training: both sides, {PACE_TOKENS:,} tokens in a batch. Decoding: "
+        "speed": f"Processor time on one thread. Training: both sides, {PACE_TOKENS:,} tokens in a batch. Decoding: "
         f"greedy, {PACE_TEXTS} sentences at a time.",
         "gradients": "Norm of the gradient of the state that writes the first target token with respect to each source "
         "token, by the tokens read after it, relative to the last one. The factor is the slope of all distances.",

@@ -1,8 +1,8 @@
 """What pre-training and the auxiliary loss give: table 5 of Radford et al. (2018), in small.
 
 A GPT is pre-trained on texts without labels and fine-tuned on a few labelled ones. Each variant leaves one part out or
-has an LSTM instead of the Transformer. All variants have the same vocabulary, data and settings, and those of a kind the
-same shape; only what a variant names differs. The scores are measured on a test file that no run has seen.
+has an LSTM instead of the Transformer. All variants have the same vocabulary, data and settings, those of one kind also
+the same shape; only what a variant names differs. The scores are measured on a test file that no run has seen.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from glassformer.training.task import Listener
 from glassformer.training.watching import Silent
 
 RESULTS, PAGE = "claims.json", "claims.html"
+NUMBERS = re.compile(r"\[\n\s+([-+.\w]+(?:,\n\s+[-+.\w]+)*)\n\s+\]")
 Results = dict[str, Any]
 
 
@@ -70,12 +72,18 @@ def as_data(claim: Claim, found: Finding) -> dict[str, Any]:
         "head": list(found.head),
         "rows": [list(row) for row in found.rows],
         "values": dict(found.values),
-        "lines": [{"title": one.title, "across": one.across, "lines": dict(one.lines)} for one in found.lines],
+        "lines": [{"title": one.title, "across": one.across, "lines": rounded(one.lines)} for one in found.lines],
     }
 
 
+def rounded(lines: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, list[list[float]]]:
+    return {name: [[x, round(y, 4)] for x, y in points] for name, points in lines.items()}
+
+
 def as_json(results: Mapping[str, Any]) -> bytes:
-    return (json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode()
+    """Indented, with each list of numbers on one line."""
+    text = json.dumps(results, indent=1, ensure_ascii=False)
+    return (NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n").encode()
 
 
 def read_results(path: Path) -> Results | None:

@@ -96,7 +96,7 @@ def context_vector(bench: Bench) -> Finding:
     verdict = CONFIRMED if is_above(loses) and is_above(more) else DEPENDS if is_above(loses) else NOT_CONFIRMED
     name = next(one.name for one in VARIANTS if one.key == best)
     why = (
-        f"Of its BLEU on texts of at most {SHORT_WORDS} words, the better LSTM ({name}) keeps {shown(kept[best])}% on "
+        f"The better LSTM ({name}) keeps {shown(kept[best])}% of its BLEU on texts of at most {SHORT_WORDS} words on "
         f"texts of more than {LONG_WORDS}, and the RNN with attention {shown(kept[ATTENTION.key])}%."
     )
     head, rows = table_of(buckets, found)
@@ -119,9 +119,9 @@ def far_words(bench: Bench) -> Finding:
     better = [is_above(one) for one in ahead.values()]
     verdict = CONFIRMED if all(better) else DEPENDS if any(better) else NOT_CONFIRMED
     why = (
-        f"On texts of more than {LONG_WORDS} words the Transformer scores {shown(ahead['lstm'])} BLEU more than the "
-        f"LSTM, {shown(ahead['lstm-reversed'])} more than with a reversed source and {shown(ahead['rnn-attention'])} "
-        "more than the RNN with attention, after the same number of updates."
+        f"BLEU of the Transformer on texts of more than {LONG_WORDS} words, minus that of others after the same number "
+        f"of updates: LSTM {shown(ahead['lstm'])}, with a reversed source {shown(ahead['lstm-reversed'])}, RNN with "
+        f"attention {shown(ahead['rnn-attention'])}."
     )
     head, rows = table_of(buckets, found)
     return Finding(verdict, why, head, rows, values_by_length(buckets, found), (chart_of(buckets, found),))

@@ -52,7 +52,7 @@ def learned_positions(bench: Bench) -> Finding:
         ("sinusoidal", shown(found["sinusoidal"]), ""),
         ("learned", shown(found["learned"]), shown(apart)),
     )
-    why = f"Learned positions score {shown(apart)} BLEU more than sinusoidal ones; under {SAME:g} is called the same."
+    why = f"Learned positions minus sinusoidal ones: {shown(apart)} BLEU; a difference within {SAME:g} is called none."
     return Finding(verdict, why, ("positions", "BLEU", "difference"), rows, plain_values(found))
 
 
@@ -70,7 +70,7 @@ def longer_texts(bench: Bench) -> Finding:
         verdict = DEPENDS if is_above(ahead) else NOT_CONFIRMED
     why = (
         f"With sinusoidal positions, texts of 3 clauses keep {100 * kept:.0f}% of the BLEU of texts of 2, the longest "
-        f"in training; that is {shown(ahead)} BLEU more than with learned positions."
+        f"in training. Sinusoidal positions minus learned ones on texts of 3: {shown(ahead)} BLEU."
     )
     values = {
         f"{key} {length[0]}": one for key, scores in found.items() for length, one in zip(lengths, scores, strict=True)
@@ -99,8 +99,7 @@ def many_heads(bench: Bench) -> Finding:
     ahead, last = scores[SINUSOIDAL.key].minus(scores[first]), HEADS[-1].key
     why = (
         f"8 heads need {cost[last]:.3f} times the operations of one head, {times[WIDTH][last]:.2f} times its time at "
-        f"width {WIDTH} and {times[WIDE][last]:.2f} times at width {WIDE}; 4 heads score {shown(ahead)} BLEU more than "
-        "one."
+        f"width {WIDTH} and {times[WIDE][last]:.2f} times at width {WIDE}. 4 heads minus one: {shown(ahead)} BLEU."
     )
     head = ("heads", "operations", f"time, width {WIDTH}", f"time, width {WIDE}", f"BLEU, width {WIDTH}")
     by_width = {f"time {width}": {key: round(one, 3) for key, one in own.items()} for width, own in times.items()}
@@ -130,7 +129,7 @@ def beam_search(bench: Bench) -> Finding:
     better = [is_above(one) for one in ahead.values()]
     verdict = CONFIRMED if all(better) else DEPENDS if any(better) else NOT_CONFIRMED
     why = (
-        f"A beam of {BEAM} scores {shown(ahead[1])} BLEU more than greedy on texts of one clause and {shown(ahead[3])} "
-        "on texts of three, which are longer than those in training."
+        f"A beam of {BEAM} minus greedy: {shown(ahead[1])} BLEU on texts of one clause, {shown(ahead[2])} on texts of "
+        f"two and {shown(ahead[3])} on texts of three, which are longer than those in training."
     )
     return Finding(verdict, why, ("clauses", "greedy", f"beam {BEAM}", "difference"), tuple(rows), plain_values(values))
