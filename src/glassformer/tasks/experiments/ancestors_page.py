@@ -116,13 +116,13 @@ def charts_of(result: AncestorsResult) -> list[ShownLines]:
     charts = [
         by({k: pairs(middles, [x.mean for x in v.scores.buckets]) for k, v in found.items()}, "BLEU", "source words"),
         by(
-            {k: pairs(LENGTHS, list(v.training.values())) for k, v in found.items()},
-            "Tokens per second, training",
+            {k: thousands(v.training) for k, v in found.items()},
+            "Thousand tokens per second, training",
             "tokens",
         ),
         by(
-            {k: pairs(LENGTHS, list(v.decoding.values())) for k, v in found.items()},
-            "Tokens per second, decoding",
+            {k: thousands(v.decoding) for k, v in found.items()},
+            "Thousand tokens per second, decoding",
             "tokens",
         ),
     ]
@@ -135,6 +135,10 @@ def charts_of(result: AncestorsResult) -> list[ShownLines]:
 
 def pairs(xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in zip(xs, ys, strict=True)]
+
+
+def thousands(pace: Mapping[int, float]) -> list[tuple[float, float]]:
+    return [(float(length), one / 1000) for length, one in pace.items()]
 
 
 def logarithms(norms: Any) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ from glassformer.tasks.experiments.repeated import Repeated, shown
 from glassformer.tasks.experiments.translators import NORM, RESIDUAL, Variant
 
 LAYERS, RATES = 3, (1e-2, 2.5e-3)
-EARLY = replace(SHORT, updates=0.5)  # while the models still learn
+EARLY = replace(SHORT, key="early", train=2000, updates=0.4)  # while the models still learn
 NAMES = {"whole": "with both", "no-residual": "without residuals", "no-norm": "without norms"}
 WITHOUT = {"whole": (), "no-residual": (RESIDUAL,), "no-norm": (NORM,)}
 Curve = list[tuple[int, float]]

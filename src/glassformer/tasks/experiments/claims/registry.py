@@ -63,7 +63,7 @@ CLAIMS = (
         f"{LAYERS} layers on each side, with both parts or without one. Everything else is the same, also the first "
         "weights; each model has the better of two learning rates. A loss above that of guessing among all words "
         "counts as guessing. Confirmed if each loss without a part is clearly higher, depends if one is.",
-        {"N": LAYERS, "rates": list(RATES), "updates": EARLY.updates},
+        {"N": LAYERS, "rates": list(RATES), "updates": EARLY.updates, "texts": EARLY.train},
         residuals_and_norms,
     ),
     Claim(
