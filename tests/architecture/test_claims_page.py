@@ -9,7 +9,7 @@ import pytest
 
 from glassformer.tasks.experiments.claims.bench import shared_settings
 from glassformer.tasks.experiments.claims.claim import VERDICTS, Claim
-from glassformer.tasks.experiments.claims.pages import claims_markdown
+from glassformer.tasks.experiments.claims.pages import claims_markdown, table
 from glassformer.tasks.experiments.claims.registry import CLAIMS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -27,6 +27,12 @@ def test_every_claim_has_a_result_and_every_result_a_claim() -> None:
 
 def test_all_were_measured_with_the_shared_settings() -> None:
     assert RESULTS["settings"] == json.loads(json.dumps(shared_settings())), STALE
+
+
+@pytest.mark.parametrize("key", ["far-words", "sequential", "gradients"])
+def test_the_tables_of_ancestors_are_the_recorded_ones(key: str) -> None:
+    found = RESULTS["claims"][key]
+    assert table(found["head"], found["rows"]) in (DOCS / "ancestors.md").read_text(encoding="utf-8"), key
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=[claim.key for claim in CLAIMS])

@@ -6,7 +6,7 @@ A run is trained once, by its variant, its sentences and its seed; each claim ta
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -54,13 +54,15 @@ class Sentences:
 
 
 SHORT = Sentences("short", (1, 2), 6000, ((1, 100), (2, 100), (3, 60), (4, 60), (6, 60)))
-LONG = Sentences("long", (1, 6), 6000, ((1, 60), (2, 60), (3, 60), (4, 60), (5, 60), (6, 60)), updates=3.0)
+LONG = Sentences("long", (1, 6), 6000, tuple((clauses, 30) for clauses in range(1, 7)), updates=3.0)
 VALID = 100
 
 
 def shared_settings() -> dict[str, Any]:
     """What the results of every claim depend on, for the record."""
-    return {"seeds": SEEDS, "steps": STEPS, "model": dict(SHAPE), "train": dict(TRAIN), "text": dict(TEXT)}
+    sentences = {one.key: asdict(one) for one in (SHORT, LONG)}
+    own = {"model": dict(SHAPE), "train": dict(TRAIN), "text": dict(TEXT)}
+    return {"seeds": SEEDS, "steps": STEPS, **own, "sentences": sentences}
 
 
 class Bench:
