@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 CONSTRAINTS := $(if $(TORCH),,-c constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-durations check format bench equations clean
+.PHONY: help demo test test-long test-durations check format bench equations claims clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -58,6 +58,9 @@ bench: $(VENV)/.test  ## run the benchmarks (make bench DATA=folder for real dat
 
 equations: $(VENV)/.installed  ## write docs/equations.md
 	$(BIN)/python docs/equations.py
+
+claims: $(VENV)/.installed  ## measure the claims (minutes), write docs/claims.md
+	$(BIN)/glassformer experiment claims --out runs/claims --write docs/claims.md
 
 clean:  ## remove caches and build files (runs are kept)
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -16,7 +16,16 @@ from glassformer.models.registry import values_of
 from glassformer.store.run import RunFolder
 from glassformer.tasks.experiments.constructions import table
 from glassformer.tasks.experiments.repeated import Repeated, aligned, shown
-from glassformer.tasks.experiments.transfer import VARIANTS, TransferData, lengths_of, options_of, twin
+from glassformer.tasks.experiments.transfer import (
+    GPT,
+    LSTM,
+    VARIANTS,
+    TransferData,
+    lengths_of,
+    options_of,
+    pretrained,
+    twin,
+)
 from glassformer.tasks.loading import load_bundle
 from toy_texts import sentences
 
@@ -46,7 +55,7 @@ def test_all_variants_are_measured_and_finished_runs_are_not_repeated(done: Path
     assert [one["variant"] for one in found["variants"]] == [one.key for one in VARIANTS]
     assert all(len(one["scores"]["accuracy"]["values"]) == 2 for one in found["variants"])
     assert found["tested_on"] == 30
-    assert [one["published"] for one in found["variants"]] == [74.7, 59.9, 75.0]
+    assert [one["published"] for one in found["variants"]] == [74.7, 59.9, 75.0, 69.1, None]
     weights = (done / "out" / "full-1" / "model.safetensors").stat().st_mtime_ns
     again = command(*arguments(done))
     assert again.code == 0, again.err
@@ -96,9 +105,13 @@ def test_only_the_weights_of_the_twin_differ(done: Path, command: Command) -> No
     assert fresh.tokenizer is not None
     assert trained.tokenizer is not None
     assert fresh.tokenizer.fingerprint() == trained.tokenizer.fingerprint()
+    recurrent = load_bundle(pretrained(done / "out", LSTM))
+    assert recurrent.kind == LSTM
+    assert recurrent.tokenizer is not None
+    assert recurrent.tokenizer.fingerprint() == trained.tokenizer.fingerprint()
     pairs = zip(fresh.model.parameters(), trained.model.parameters(), strict=True)
     assert not any(torch.equal(a, b) for a, b in pairs if a.dim() == 2)
-    settings = [RunFolder(done / "out" / f"{one.key}-1").config_text() for one in VARIANTS]
+    settings = [RunFolder(done / "out" / f"{one.key}-1").config_text() for one in VARIANTS if one.kind == GPT]
     own = ("start_from", "auxiliary", "size")  # a folder without a run has no name for its size
     named = [[line for line in text.splitlines() if not line.startswith(own)] for text in settings]
     assert named[0] == named[1] == named[2]
@@ -117,6 +130,7 @@ def test_means_and_intervals_over_seeds() -> None:
 
 def test_the_time_is_divided_and_too_little_is_refused() -> None:
     assert lengths_of("10m", 9) == ({"budget": "240s"}, {"budget": "40s"})
+    assert lengths_of("10m", 9, kinds=2)[0] == {"budget": "120s"}
     with pytest.raises(SettingsError, match="need at least 3m"):
         lengths_of("2m", 9)
 

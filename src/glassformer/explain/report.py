@@ -48,6 +48,18 @@ class ShownTable:
 
 
 @dataclass(frozen=True)
+class ShownLines:
+    """A line chart over something else than steps: lengths, distances."""
+
+    title: str
+    note: str
+    across: str  # the name of the horizontal axis
+    lines: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]  # name, points
+    digits: int | None = None  # None: as many as the value needs
+    zero: bool = False  # the vertical axis begins at 0
+
+
+@dataclass(frozen=True)
 class ShownPicture:
     """An image with lines of text below it."""
 
@@ -244,6 +256,7 @@ class Report:
     watched: Sequence[Watched] = ()
     samples: Sequence[Sample] = ()
     tables: Sequence[ShownTable] = ()
+    lines: Sequence[ShownLines] = ()
     galleries: Sequence[ShownGallery] = ()
     sentence: ShownSentence | None = None
     positions: Sequence[Sequence[float]] = ()  # [position][dimension]

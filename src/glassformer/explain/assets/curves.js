@@ -5,6 +5,15 @@ const CHART_HEIGHT = 250;
 
 const BEST = { "lower is better": Math.min, "higher is better": Math.max };
 
+// Charts over something else than steps: lengths, distances. They share all of the drawing.
+function drawLines(data, section) {
+  const charts = data.lines.map(({ title, note, across, digits, zero, lines }) => lineChart(
+    { ...chartOf({ title, digits, unit: "", zero, series: lines.map(([name], i) => ["line" + i, name]) }), across, explained: note },
+    lines.flatMap(([, points], i) => points.map(([x, y]) => ({ step: x, ["line" + i]: y }))))).filter(Boolean);
+  if (charts.length) section.append(el("div", { class: "charts" }, charts));
+  return charts.length > 0;
+}
+
 // A chart as described in the data (explain/charts.py), with what is needed to draw it.
 function chartOf({ title, series, better, digits, unit, zero }) {
   const shown = isNumber(digits) ? (value) => isNumber(value) ? value.toFixed(digits) + unit : "–" : undefined;
@@ -52,6 +61,7 @@ function summary(series, chart) {
   const shown = chart.digits || short;
   const parts = series.map(({ name, points }) => {
     const values = points.map((point) => point[1]);
+    if (chart.across) return `${name} ${shown(values[0])} to ${shown(values.at(-1))}`;
     const last = `${name} ${shown(values.at(-1))} at the end`;
     if (!chart.best || points.length < 2) return last;
     const best = chart.best(...values);
@@ -81,12 +91,12 @@ function chartSvg(chart, series, width, readout) {
   const root = svg("svg", {
     class: "chart", height: CHART_HEIGHT, viewBox: `0 0 ${width} ${CHART_HEIGHT}`, tabindex: 0, role: "img",
     "aria-label": `${chart.title}: ${summary(series, chart)}. Arrow keys read the values.`,
-  }, axes(scale, width), series.map((one) => seriesLine(one, scale)), rule);
+  }, axes(scale, width, chart.across), series.map((one) => seriesLine(one, scale)), rule);
   follow(root, rule, { chart, series, scale, readout, width });
   return root;
 }
 
-function axes({ x, y, left, right, low, high }, width) {
+function axes({ x, y, left, right, low, high }, width, across = "step") {
   const base = CHART_HEIGHT - MARGIN.bottom;
   const rows = ticks(low, high, 5).map((v) => [
     svg("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) }),
@@ -96,7 +106,7 @@ function axes({ x, y, left, right, low, high }, width) {
     svg("line", { class: "axis", x1: x(v), x2: x(v), y1: base, y2: base + 4 }),
     svg("text", { x: x(v), y: base + 17, "text-anchor": "middle" }, whole(v)),
   ]);
-  const name = svg("text", { x: width - MARGIN.right, y: CHART_HEIGHT - 2, "text-anchor": "end" }, "step");
+  const name = svg("text", { x: width - MARGIN.right, y: CHART_HEIGHT - 2, "text-anchor": "end" }, across);
   return [...rows, ...columns].flat().concat(name);
 }
 
@@ -118,8 +128,8 @@ function follow(root, rule, { chart, series, scale, readout, width }) {
       svg("line", { class: "rule", x1: px, x2: px, y1: MARGIN.top, y2: CHART_HEIGHT - MARGIN.bottom }),
       ...here.map((one) => svg("circle", { class: "dot" + one.i, cx: scale.x(one.point[0]), cy: scale.y(one.point[1]), r: 4 })));
     rule.setAttribute("visibility", "visible");
-    readout.textContent = `step ${whole(steps[at])}: ` + here.map((one) =>
-      `${one.name} ${(chart.digits || short)(one.point[1])}${one.point[0] === steps[at] ? "" : ` (step ${whole(one.point[0])})`}`).join(" · ");
+    readout.textContent = `${chart.across || "step"} ${whole(steps[at])}: ` + here.map((one) =>
+      `${one.name} ${(chart.digits || short)(one.point[1])}${one.point[0] === steps[at] ? "" : ` (${chart.across || "step"} ${whole(one.point[0])})`}`).join(" · ");
   };
   const leave = () => { rule.setAttribute("visibility", "hidden"); readout.textContent = summary(series, chart); };
   root.addEventListener("pointermove", (event) => {

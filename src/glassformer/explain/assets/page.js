@@ -9,6 +9,7 @@ const SECTIONS = [
   ["settings", "Settings that differ", (data) => data.compared && data.compared.settings.length, drawComparedSettings],
   ["apart", "Where they differ most", (data) => data.compared && data.compared.sentences.length, drawApart],
   ["curves", "How it learned", (data) => data.curves, drawCurves],
+  ["lines", "Charts", (data) => data.lines, drawLines],
   ["watched", (data) => `How the ${data.predictions} improved`, (data) => data.watched, drawWatched],
   ["samples", "Translations", (data) => data.samples, drawSamples],
   ["tables"],

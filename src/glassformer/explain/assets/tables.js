@@ -6,7 +6,8 @@ const tableSections = (data) => (data.tables || []).map((table) =>
 function drawTable({ note, head, rows, shaded }, section) {
   if (note) section.append(el("p", { class: "note" }, words(note)));
   const titles = el("tr", {}, head.map((name, i) => el("th", { scope: "col", class: shaded && i ? "num" : "" }, words(name))));
-  section.append(el("div", { class: "scroll" }, el("table", { class: shaded ? "counts matrix" : "samples" },
+  const kind = rows.every((row) => row.every((value) => String(value).length < 60)) ? "samples values" : "samples";
+  section.append(el("div", { class: "scroll" }, el("table", { class: shaded ? "counts matrix" : kind },
     el("thead", {}, titles), el("tbody", {}, rows.map((row) => tableRow(row, head, shaded))))));
   return true;
 }

@@ -44,6 +44,10 @@ class Repeated:
         """The difference for each seed: both must have the same seeds, in the same order."""
         return Repeated(tuple(a - b for a, b in zip(self.values, other.values, strict=True)))
 
+    def below(self, level: float) -> Repeated:
+        """How far each value is below a level."""
+        return Repeated(tuple(level - value for value in self.values))
+
 
 def shown(found: Repeated, digits: int = 1) -> str:
     """The mean and half of the interval: 93.1 ± 1.2."""

@@ -1,8 +1,8 @@
 """What pre-training and the auxiliary loss give: table 5 of Radford et al. (2018), in small.
 
-A GPT is pre-trained on texts without labels and fine-tuned on a few labelled ones. Each variant leaves one part out.
-All variants have the same vocabulary, shape, data and settings; only what a variant names differs. The scores are
-measured on a test file that no run has seen.
+A GPT is pre-trained on texts without labels and fine-tuned on a few labelled ones. Each variant leaves one part out or
+has an LSTM instead of the Transformer. All variants have the same vocabulary, data and settings, those of one kind also
+the same shape; only what a variant names differs. The scores are measured on a test file that no run has seen.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from glassformer.models.registry import build, values_of
 from glassformer.store import files
 from glassformer.store.bundle import save_bundle
 from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
+from glassformer.tasks.experiments.counted import Counted
 from glassformer.tasks.experiments.repeated import Repeated, aligned, shown
 from glassformer.tasks.experiments.started import check_same
 from glassformer.tasks.loading import load_bundle
@@ -45,7 +46,7 @@ PAPER = "Radford et al. 2018, table 5 (average of their tasks)"
 
 @dataclass(frozen=True)
 class Variant:
-    """One row of the table. A recurrent model would be a row with another `kind`."""
+    """One row of the table."""
 
     key: str
     name: str
@@ -55,10 +56,13 @@ class Variant:
     published: float | None = None
 
 
+GPT, LSTM = "gpt", "lstm_lm"
 VARIANTS = (
     Variant("full", "pre-training and auxiliary loss", published=74.7),
     Variant("no-pretraining", "no pre-training", pretrained=False, published=59.9),
     Variant("no-auxiliary", "no auxiliary loss", auxiliary=0.0, published=75.0),
+    Variant("lstm", "LSTM, pre-training and auxiliary loss", kind=LSTM, published=69.1),
+    Variant("lstm-no-pretraining", "LSTM, no pre-training", pretrained=False, kind=LSTM),
 )
 
 
@@ -106,9 +110,11 @@ def transfer(
     """
     listener, folder = listener or Silent(), Path(out)
     runs = [(variant, seed) for seed in range(1, seeds + 1) for variant in VARIANTS]
-    lengths = lengths_of(budget, len(runs)) if steps is None else fixed_lengths(steps)
+    kinds = list(dict.fromkeys(variant.kind for variant in VARIANTS))
+    lengths = lengths_of(budget, len(runs), kinds=len(kinds)) if steps is None else fixed_lengths(steps)
     check_same(folder, files_in(data), options_of(data, budget=budget, seeds=seeds, steps=steps, size=size))
-    pretrain(data, folder, length=lengths[0], size=size, listener=listener)
+    for kind in kinds:
+        pretrain(kind, data, folder, length=lengths[0], size=size, listener=listener)
     found: dict[str, dict[str, list[float]]] = {variant.key: {} for variant in VARIANTS}
     labels: dict[str, str] = {}
     tested = 0
@@ -145,15 +151,15 @@ def options_of(
     }
 
 
-def lengths_of(budget: str, runs: int) -> tuple[Length, Length]:
-    """Settings of [train]: how long pre-training and each fine-tuning take. The same command gives the same ones."""
+def lengths_of(budget: str, runs: int, *, kinds: int = 1) -> tuple[Length, Length]:
+    """Settings of [train]: how long each pre-training and fine-tuning take. The same command gives the same ones."""
     total, needed = seconds_of(budget), SHORTEST * runs / (1 - PRETRAINING)
     if total < needed:
         raise SettingsError(
             f"--budget {budget}: {runs} fine-tuning runs and the pre-training need at least {-(-needed // 60):.0f}m. "
             "Give more time, or fewer --seeds."
         )
-    return {"budget": f"{PRETRAINING * total:.0f}s"}, {"budget": f"{(1 - PRETRAINING) * total / runs:.0f}s"}
+    return {"budget": f"{PRETRAINING * total / kinds:.0f}s"}, {"budget": f"{(1 - PRETRAINING) * total / runs:.0f}s"}
 
 
 def fixed_lengths(steps: int) -> tuple[Length, Length]:
@@ -163,30 +169,38 @@ def fixed_lengths(steps: int) -> tuple[Length, Length]:
 # The runs
 
 
-def pretrain(data: TransferData, folder: Path, *, length: Length, size: str | None, listener: Listener) -> None:
-    """Trains a GPT on the texts without labels."""
-    listener.on_stage("Pre-training on the texts without labels")
-    model = {"kind": "gpt", **({} if size is None else {"size": size})}
+def pretrained(folder: Path, kind: str) -> Path:
+    return folder / ("pretrained" if kind == GPT else f"pretrained-{kind}")
+
+
+def pretrain(
+    kind: str, data: TransferData, folder: Path, *, length: Length, size: str | None, listener: Listener
+) -> None:
+    """Trains a language model on the texts without labels. The second kind gets the vocabulary size of the first."""
+    listener.on_stage(f"Pre-training on the texts without labels: {kind}")
+    model = {"kind": kind, **({} if size is None else {"size": size})}
     texts: dict[str, Any] = {"files": list(data.texts)}
     if data.text_column is not None:
         texts["columns"] = data.text_column
-    text = {"vocab_size": VOCABULARY} if "steps" in length else {}
+    text: dict[str, Any] = {"vocab_size": VOCABULARY} if "steps" in length else {}
+    if kind != GPT and (first := load_bundle(pretrained(folder, GPT)).tokenizer) is not None:
+        text = {"vocab_size": len(first), "kind": first.kind}
     train(
         task="generate",
         data=texts,
         text=text,
         model=model,
-        out=folder / "pretrained",
+        out=pretrained(folder, kind),
         train=length,
         watcher=Counted(listener),
     )
 
 
-def twin(folder: Path, seed: int) -> Path:
+def twin(folder: Path, seed: int, *, kind: str = GPT) -> Path:
     """The same model without what it has learned: new weights, a function of the seed."""
-    path = folder / f"untrained-{seed}"
+    path = folder / (f"untrained-{seed}" if kind == GPT else f"untrained-{kind}-{seed}")
     if not path.exists():
-        bundle = load_bundle(folder / "pretrained")
+        bundle = load_bundle(pretrained(folder, kind))
         torch.manual_seed(seed)
         save_bundle(replace(bundle, model=build(bundle.kind, values_of(bundle.model))), path)
     return path
@@ -195,7 +209,7 @@ def twin(folder: Path, seed: int) -> Path:
 def fine_tune(
     variant: Variant, seed: int, data: TransferData, folder: Path, *, length: Length, listener: Listener
 ) -> Path:
-    start = folder / "pretrained" if variant.pretrained else twin(folder, seed)
+    start = pretrained(folder, variant.kind) if variant.pretrained else twin(folder, seed, kind=variant.kind)
     width: int = values_of(load_bundle(start).model)["d"]
     labelled: dict[str, Any] = {"files": list(data.labelled), "valid": "10%"}
     if data.columns is not None:
@@ -220,16 +234,6 @@ def fine_tune(
     return out
 
 
-class Counted(Silent):
-    """Shows how far a run is, and none of its messages."""
-
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
-
-    def on_step(self, progress: Any, report: Any, seconds: float) -> None:  # noqa: ARG002
-        self.listener.on_count(progress.step, max(progress.steps, progress.step))
-
-
 def tested_scores(run: Path, data: TransferData) -> tuple[list[Score], int]:
     """The scores of a run on the test files, without the loss, and on how many texts."""
     trained = open_trained(run)
@@ -239,9 +243,9 @@ def tested_scores(run: Path, data: TransferData) -> tuple[list[Score], int]:
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    bundle = load_bundle(folder / "pretrained")
-    parameters = sum(one.numel() for one in bundle.model.parameters())
-    return {"parameters": parameters, "model": values_of(bundle.model)}
+    models = {kind: load_bundle(pretrained(folder, kind)).model for kind in (GPT, LSTM)}
+    parameters = {f"parameters, {kind}": sum(p.numel() for p in one.parameters()) for kind, one in models.items()}
+    return {**parameters, "model": values_of(models[GPT])}
 
 
 # Shown
@@ -298,6 +302,7 @@ def as_data(result: TransferResult) -> dict[str, Any]:
         {
             "variant": variant.key,
             "name": variant.name,
+            "kind": variant.kind,
             "pretrained": variant.pretrained,
             "auxiliary": variant.auxiliary,
             "published": variant.published,
