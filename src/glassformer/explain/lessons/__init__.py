@@ -7,18 +7,27 @@ from typing import Any
 
 from glassformer.explain.lessons import (
     average,
+    beam,
+    cache,
     cat,
+    cost,
     cross,
+    from_scratch,
+    gradient,
     grouped,
     heads,
+    leak,
     learning,
+    longer,
     lookup,
     mask,
     mixing,
     norm,
     positions,
+    residuals,
     scaling,
     similarity,
+    teacher,
     tokenizers,
     waves,
     words,
@@ -27,10 +36,34 @@ from glassformer.explain.lessons.lesson import Computed, Lesson, Progress, asked
 
 __all__ = ["LESSONS", "Computed", "Lesson", "compute"]
 
-# In the order of the story.
-LESSONS: dict[str, Lesson] = {
-    module.LESSON.name: module.LESSON for module in (tokenizers, words, similarity, average, lookup, mixing, cat, scaling, learning, heads, grouped, positions, waves, mask, cross, norm)
-}
+STORY = (  # in its order
+    tokenizers,
+    words,
+    similarity,
+    average,
+    lookup,
+    mixing,
+    cat,
+    scaling,
+    learning,
+    heads,
+    grouped,
+    positions,
+    waves,
+    longer,
+    mask,
+    leak,
+    cross,
+    norm,
+    residuals,
+    teacher,
+    gradient,
+    beam,
+    cache,
+    cost,
+    from_scratch,
+)
+LESSONS: dict[str, Lesson] = {module.LESSON.name: module.LESSON for module in STORY}
 
 
 def compute(name: str, given: Mapping[str, Any] | None = None, *, progress: Progress = no_progress) -> Computed:

@@ -58,8 +58,8 @@ def mean_section(counts: Mapping[str, int], mean: list[float]) -> Section:
     written = ", ".join(f"{share:.2g}" for share in mean)
     return Section(
         "One word, several senses",
-        f"A word, for instance apple, in {sum(counts.values()):,} sentences. Each sense is an axis. One vector must serve all sentences; the "
-        f"one with the smallest squared error is the mean, [{written}].",
+        f"A word, for instance apple, in {sum(counts.values()):,} sentences. Each sense is an axis. One vector must "
+        f"serve all sentences; the one with the smallest squared error is the mean, [{written}].",
         (table("mean", ("sense", "sentences", "the vector's value"), rows),),
     )
 
@@ -85,8 +85,8 @@ def cost_section(counts: Mapping[str, int], mean: list[float]) -> Section:
     return Section(
         "What the average costs",
         "The vector is close to the frequent sense and far from the rare one, in every sentence, also where the rare "
-        "sense is meant. Another collection of texts gives another vector. Attention solves this: it makes a new vector "
-        "for each occurrence from the words around it.",
+        "sense is meant. Another collection of texts gives another vector. Attention solves this: it makes a new "
+        "vector for each occurrence from the words around it.",
         (table("cost", ("sense", "cosine with the vector", "distance"), rows),),
     )
 

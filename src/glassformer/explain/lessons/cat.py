@@ -46,14 +46,16 @@ def run(asked: Asked) -> list[Section]:
         sum_section(names, static),
         Section(
             "softmax(Q Kᵀ / √d_k), with Q = K = V = embedding + position",
-            f"Embeddings are random (seed {asked.seed}), d = d_k = {asked.width}, one head. Each row shows how much that "
-            f"word reads from every word, and sums to 1. The diagonal is the largest in {largest} of {len(words)} rows.",
+            f"Embeddings are random (seed {asked.seed}), d = d_k = {asked.width}, one head. Each row shows how much "
+            f"that word reads from every word, and sums to 1. The diagonal is the largest in {largest} of "
+            f"{len(words)} rows.",
             (matrix("pattern", pattern, rows=names, columns=names, sums=True, shaded=True),),
             (
                 Correction(
                     "The values on the diagonal are the highest.",
                     "Only while Q = K: a vector then has its largest product with itself, if all have about the same "
-                    "length. With learned W_Q and W_K a word often reads more from others; the lesson learning shows it.",
+                    "length. With learned W_Q and W_K a word often reads more from others; the lesson learning shows "
+                    "it.",
                 ),
             ),
         ),
@@ -69,8 +71,8 @@ def sum_section(names: Sequence[str], static: Tensor) -> Section:
     values = torch.cat([vectors[:, :shown].T for _, vectors in parts])
     return Section(
         "Embedding + position = input",
-        "Each word's vector is added to the vector of its position, number by number. The position vectors are computed "
-        "once and used for every sentence.",
+        "Each word's vector is added to the vector of its position, number by number. The position vectors are "
+        "computed once and used for every sentence.",
         (matrix("sums", values, rows=rows, columns=names),),
     )
 

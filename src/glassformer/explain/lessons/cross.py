@@ -77,8 +77,8 @@ def shapes_section(s: int, t: int, width: int) -> Section:
 
 def pattern_section(source: Sequence[str], target: Sequence[str], pattern: Tensor, *, known: bool) -> Section:
     said = (
-        "Chosen, not learned: each Hindi word starts near the vector of the English word that it translates, so that its "
-        "query finds it. पसंद है (“like”) reads like, though it is at the other end. Training finds such vectors."
+        "Chosen, not learned: each Hindi word starts near the vector of the English word that it translates, so that "
+        "its query finds it. पसंद है (“like”) reads like, though it is at the other end. Training finds such vectors."
         if known
         else "The vectors of your words are random, so this pattern has the right shape and no meaning. With a trained "
         "model: glassformer explain MODEL TEXT."
@@ -104,8 +104,8 @@ def compared_section(s: int, t: int, out: Tensor) -> Section:
         (
             Correction(
                 "o_i = Σ w_ij v_j for j up to i − 1, with the softmax over j up to i",
-                "Both end at i: a word of the decoder also reads itself. The shift to the right already keeps the answer "
-                "out: position i holds word i − 1.",
+                "Both end at i: a word of the decoder also reads itself. The shift to the right already keeps the "
+                "answer out: position i holds word i − 1.",
             ),
         ),
     )

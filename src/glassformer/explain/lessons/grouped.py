@@ -72,7 +72,9 @@ def equal_to_copies(asked: Asked) -> float:
     shared = seeded_attention(asked.width, heads=asked.heads, kv_heads=groups, seed=asked.seed)
     full = seeded_attention(asked.width, heads=asked.heads, seed=asked.seed)
     q, k, v = shared.qkv.weight.split(shared.rows)
-    copies = [one.unflatten(0, (groups, -1)).repeat_interleave(asked.heads // groups, 0).flatten(0, 1) for one in (k, v)]
+    copies = [
+        one.unflatten(0, (groups, -1)).repeat_interleave(asked.heads // groups, 0).flatten(0, 1) for one in (k, v)
+    ]
     with torch.no_grad():
         full.qkv.weight.copy_(torch.cat([q, *copies]))
         full.out.linear.weight.copy_(shared.out.linear.weight)

@@ -39,7 +39,9 @@ def check_heads(width: int, heads: int) -> None:
 def cost(layer: SelfAttention, tokens: int) -> tuple[int, int]:
     """Parameters, and floating-point operations of one token in a text of `tokens`."""
     products = sum(product_flops(part) for part in layer.modules())
-    return sum(one.numel() for one in layer.parameters()), products + attention_flops(tokens, layer.heads, layer.head_width)
+    return sum(one.numel() for one in layer.parameters()), products + attention_flops(
+        tokens, layer.heads, layer.head_width
+    )
 
 
 def milliseconds(layer: SelfAttention, x: Tensor) -> float:
@@ -124,8 +126,8 @@ def questions_section(words: Sequence[str], x: Tensor, layer: SelfAttention) -> 
     rows = [f"head {h}" for h in range(1, layer.heads + 1)]
     return Section(
         f"What “{words[-1]}” reads, by head",
-        "Random weights, so the patterns mean nothing yet; but each head has its own, and training can give each its own "
-        "question. `glassformer explain MODEL TEXT` shows the heads of a trained model.",
+        "Random weights, so the patterns mean nothing yet; but each head has its own, and training can give each its "
+        "own question. `glassformer explain MODEL TEXT` shows the heads of a trained model.",
         (matrix("patterns", pattern[:, -1], rows=rows, columns=names, digits=2, corner=words[-1]),),
     )
 
@@ -140,8 +142,9 @@ def readings_section() -> Section:
     rows = ("head 1: who has the telescope? saw", "head 2: who has it? astronomer", "one head for both")
     return Section(
         "Two readings at once",
-        "“The man saw the astronomer with a telescope”: he looked through it, or the astronomer carried it. One head has "
-        "one row of weights for “with” and can only average the two; two heads keep them apart (queries chosen by hand).",
+        "“The man saw the astronomer with a telescope”: he looked through it, or the astronomer carried it. One head "
+        "has one row of weights for “with” and can only average the two; two heads keep them apart (queries chosen by "
+        "hand).",
         (matrix("readings", torch.cat([apart, together]), rows=rows, columns=words, digits=2),),
     )
 

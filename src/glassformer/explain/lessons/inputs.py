@@ -21,7 +21,9 @@ def words_of(text: str) -> tuple[str, ...]:
     if not words:
         raise SettingsError("A text is empty. Give at least one word.")
     if len(words) > MOST_WORDS:
-        raise SettingsError(f"A text has {len(words):,} words; a lesson takes at most {MOST_WORDS}. Give a shorter one.")
+        raise SettingsError(
+            f"A text has {len(words):,} words; a lesson takes at most {MOST_WORDS}. Give a shorter one."
+        )
     return words
 
 

@@ -117,8 +117,9 @@ def task_section() -> Section:
     rows = [(text, MEANINGS[meaning]) for text, meaning in list(LEARN.items())[:LISTED]]
     return Section(
         "The task",
-        "What does “cake” mean here? Translated word by word, “a piece of cake” is always food; in the data it is often "
-        f"something easy. {len(LEARN)} sentences, the first {LISTED} of them below; only the noun decides. The static vectors are random and stay fixed, and so do two vectors for the meanings.",
+        "What does “cake” mean here? Translated word by word, “a piece of cake” is always food; in the data it is "
+        f"often something easy. {len(LEARN)} sentences, the first {LISTED} of them below; only the noun decides. The "
+        "static vectors are random and stay fixed, and so do two vectors for the meanings.",
         (table("sentences", ("sentence to learn from", "meaning"), rows),),
     )
 
@@ -126,8 +127,8 @@ def task_section() -> Section:
 def training_section(learned: Learned) -> Section:
     return Section(
         "Learning W_Q, W_K, W_V",
-        f"They start at random (seed {learned.seed}). Each of {UPDATES} updates computes the loss on all sentences, its "
-        "gradient by backpropagation, and moves the three matrices against it (Adam). Nothing else is learned.",
+        f"They start at random (seed {learned.seed}). Each of {UPDATES} updates computes the loss on all sentences, "
+        "its gradient by backpropagation, and moves the three matrices against it (Adam). Nothing else is learned.",
         (Curves("loss", "update", {"loss": tuple(learned.losses)}),),
     )
 
@@ -142,9 +143,9 @@ def before_after_section(words: Sequence[str], learned: Learned, place: int) -> 
     rows = ("softmax(E Eᵀ)", "learned")
     return Section(
         f"“{' '.join(words[:10])}”: what “{words[at]}” reads",
-        "Without parameters the weights come from random static vectors, and the mixture says nothing about the meaning. "
-        "After learning, the word reads the word that decides. (With some seeds one meaning is the answer by default, "
-        "and the layer only looks for words of the other.)",
+        "Without parameters the weights come from random static vectors, and the mixture says nothing about the "
+        "meaning. After learning, the word reads the word that decides. (With some seeds one meaning is the answer by "
+        "default, and the layer only looks for words of the other.)",
         (
             matrix(f"weights_{place}", both, rows=rows, columns=numbered(words), digits=2, corner=words[at]),
             matrix(f"meaning_{place}", verdicts, rows=rows, columns=MEANINGS, digits=2, corner="probability of"),

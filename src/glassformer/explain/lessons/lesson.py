@@ -203,9 +203,7 @@ def matrix(
     shaded: bool = False,
 ) -> Table:
     """Numbers (rows, columns) with row and column names, and optionally the sum of each row."""
-    cells = tuple(
-        (name, *row, *([sum(row)] if sums else [])) for name, row in zip(rows, values.tolist(), strict=True)
-    )
+    cells = tuple((name, *row, *([sum(row)] if sums else [])) for name, row in zip(rows, values.tolist(), strict=True))
     names = (corner, *columns, *(["sum"] if sums else []))
     return Table(key, names, cells, f".{digits}f", grid=True, shaded=len(columns) if shaded else 0)
 

@@ -65,8 +65,8 @@ def roles_section() -> Section:
     ]
     return Section(
         "Three roles",
-        "The names come from databases and dictionaries. In self-attention every word plays all three: its vector times "
-        "W_Q is its query, times W_K its key, times W_V its value.",
+        "The names come from databases and dictionaries. In self-attention every word plays all three: its vector "
+        "times W_Q is its query, times W_K its key, times W_V its value.",
         (table("roles", ("name", "question", "here"), rows),),
     )
 
@@ -75,8 +75,8 @@ def hard_section(store: dict[str, str], queries: Sequence[str]) -> Section:
     rows = [(query, int(query in store), store.get(query, "KeyError")) for query in queries]
     return Section(
         "A dictionary: all or nothing",
-        f"{len(store)} keys, each with its value. The query is compared with the keys; one that is equal gives its value, "
-        "anything else gives nothing.",
+        f"{len(store)} keys, each with its value. The query is compared with the keys; one that is equal gives its "
+        "value, anything else gives nothing.",
         (table("hard", ("query", "equal keys", "value"), rows),),
     )
 
@@ -90,9 +90,9 @@ def scores_section(store: dict[str, str], query: str, q: Tensor, k: Tensor) -> S
     ]
     return Section(
         f"Soft lookup, step by step, for {shown(query)}",
-        "Keys and query become vectors (here: counts of their letter pairs, of length 1). Step 1: a score for each key, "
-        f"its dot product with the query. Step 2: the softmax of the scores times {SHARPNESS[1]:g} makes weights that sum "
-        "to 1. Step 3: the answer is the sum of all values, each times its weight.",
+        "Keys and query become vectors (here: counts of their letter pairs, of length 1). Step 1: a score for each "
+        f"key, its dot product with the query. Step 2: the softmax of the scores times {SHARPNESS[1]:g} makes weights "
+        "that sum to 1. Step 3: the answer is the sum of all values, each times its weight.",
         (table("scores", ("key", "value", "score q·k", "weight"), rows),),
     )
 
@@ -100,7 +100,10 @@ def scores_section(store: dict[str, str], query: str, q: Tensor, k: Tensor) -> S
 def mixture(weights: Tensor, values: Sequence[str]) -> str:
     """`0.97 e1/e2 + 0.01 d1/d2 + ...`"""
     top = weights.sort(descending=True, stable=True)
-    parts = [f"{weight:.2f} {values[i]}" for weight, i in zip(top.values[:KEPT].tolist(), top.indices[:KEPT].tolist(), strict=True)]
+    parts = [
+        f"{weight:.2f} {values[i]}"
+        for weight, i in zip(top.values[:KEPT].tolist(), top.indices[:KEPT].tolist(), strict=True)
+    ]
     return " + ".join(parts) + (" + ..." if len(values) > KEPT else "")
 
 
@@ -112,8 +115,9 @@ def sharpness_section(store: dict[str, str], queries: Sequence[str], q: Tensor, 
         rows += [(f"× {sharpness:g}", query, mixture(row, values)) for query, row in zip(queries, weights, strict=True)]
     return Section(
         "From a blur to a dictionary",
-        "The sharper the scores, the closer to a dictionary; and unlike one, it finds the nearest key if none is equal. "
-        "A model learns the sharpness with the length of its queries and keys, and 1/√d_k keeps it in a useful range.",
+        "The sharper the scores, the closer to a dictionary; and unlike one, it finds the nearest key if none is "
+        "equal. A model learns the sharpness with the length of its queries and keys, and 1/√d_k keeps it in a useful "
+        "range.",
         (table("sharpness", ("scores", "query", "answer"), rows),),
     )
 

@@ -97,7 +97,9 @@ def formula_sections(names: Sequence[str], mask: Tensor, scores: Tensor) -> list
     pattern = torch.softmax(scores + mask, -1)
     return [
         Section("The mask M", "0 where a word may look, −∞ where it may not.", square("mask", mask)),
-        Section("Scores Q Kᵀ / √d_k", "Before the mask every word has a score for every other.", square("scores", scores)),
+        Section(
+            "Scores Q Kᵀ / √d_k", "Before the mask every word has a score for every other.", square("scores", scores)
+        ),
         Section("Scores + M", "Added before the softmax.", square("masked", scores + mask)),
         Section(
             "softmax(Q Kᵀ / √d_k + M)",
@@ -126,8 +128,8 @@ def cat_section() -> Section:
     masked = renormalised(torch.tensor(CAT_PATTERN, dtype=torch.float64))
     return Section(
         "The notes' 6 × 6 matrix, masked",
-        "The numbers of YOUR CAT IS A LOVELY CAT as the notes print them. The future's weights are removed and each row "
-        "is divided by the rest, which is what −∞ before the softmax does.",
+        "The numbers of YOUR CAT IS A LOVELY CAT as the notes print them. The future's weights are removed and each "
+        "row is divided by the rest, which is what −∞ before the softmax does.",
         (matrix("cat", masked, rows=names, columns=names, sums=True),),
     )
 

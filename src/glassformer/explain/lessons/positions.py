@@ -122,8 +122,8 @@ def growing_section() -> Section:
     columns = ("P(t+1) =", *(f"t = {t}" for t in SHOWN), "overflows")
     return Section(
         "Growing candidates",
-        f"A position made from the one before it (Δ = c = {DELTA}, P(0) = 1.1). All grow without bound, and most exceed "
-        "the largest double (1.8e308) within a short text.",
+        f"A position made from the one before it (Δ = c = {DELTA}, P(0) = 1.1). All grow without bound, and most "
+        "exceed the largest double (1.8e308) within a short text.",
         (Table("growing", columns, tuple(map(tuple, rows)), ".3g", grid=True),),
     )
 

@@ -72,10 +72,14 @@ def cosine_section(pairs: Sequence[tuple[Vector, Vector]]) -> Section:
         rows.append((f"{written(v)}, {written(w)}", length(v), length(w), "none" if found is None else found, angle))
     return Section(
         "The cosine: direction only",
-        "The product grows with the lengths: [100, 200] · [−1, 3] = 500 is far more than [1, 2] · [2, 4] = 10, although "
-        "[1, 2] and [2, 4] have exactly the same direction. Divided by both lengths it is the cosine of the angle: 1 "
-        "for the same direction, 0 for unrelated, −1 for opposite.",
-        (table("cosines", ("vectors", "|v|", "|w|", "cosine", "angle, degrees"), rows, "", ".3f", ".3f", ".3f", ".1f"),),
+        "The product grows with the lengths: [100, 200] · [−1, 3] = 500 is far more than [1, 2] · [2, 4] = 10, "
+        "although [1, 2] and [2, 4] have exactly the same direction. Divided by both lengths it is the cosine of the "
+        "angle: 1 for the same direction, 0 for unrelated, −1 for opposite.",
+        (
+            table(
+                "cosines", ("vectors", "|v|", "|w|", "cosine", "angle, degrees"), rows, "", ".3f", ".3f", ".3f", ".1f"
+            ),
+        ),
     )
 
 
@@ -83,8 +87,8 @@ def royal_section() -> Section:
     rows = [("king, queen", dot(KING, QUEEN), cosine(KING, QUEEN) or 0.0)]
     return Section(
         "Attention uses the dot product",
-        f"king = {written(KING)} and queen = {written(QUEEN)} are similar by both. Attention takes the product, not the "
-        "cosine: it is one matrix product, and a model can use the length of a key to be read more or less.",
+        f"king = {written(KING)} and queen = {written(QUEEN)} are similar by both. Attention takes the product, not "
+        "the cosine: it is one matrix product, and a model can use the length of a key to be read more or less.",
         (table("royal", ("words", "dot product", "cosine"), rows),),
     )
 

@@ -158,13 +158,14 @@ def compared_section(trained: Mapping[str, Tokenizer], test: str) -> Section:
     return Section(
         "Vocabulary against length",
         "A vocabulary of words is large and still meets unknown words; characters need few entries and long sequences; "
-        "pieces are between. The ids of the pieces never change once the vocabulary is fixed, and each model has its own.",
+        "pieces are between. The ids of the pieces never change once the vocabulary is fixed, and each model has its "
+        "own.",
         (table("compared", columns, rows, "", "", ".0f", "", ".1f"),),
         (
             Correction(
                 "Character tokenizers have no unknown tokens.",
-                "A character that was never seen is unknown. Only byte-level BPE writes everything: each text is bytes, "
-                "and all 256 bytes are in the vocabulary.",
+                "A character that was never seen is unknown. Only byte-level BPE writes everything: each text is "
+                "bytes, and all 256 bytes are in the vocabulary.",
             ),
             Correction(
                 "[Let, us, learn, tokenization.]",

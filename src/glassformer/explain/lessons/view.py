@@ -18,7 +18,7 @@ from glassformer.printable import printable, printable_lines, shortened
 MOST = 16  # rows and columns of a matrix that are shown; --json has all
 LABEL = 20  # terminal cells of a name
 BARS = "▁▂▃▄▅▆▇█"
-POINTS = 48  # of a curve
+POINTS = 40  # of a curve
 COMMAND = "glassformer lesson"
 
 
@@ -174,7 +174,13 @@ def usage(lesson: Lesson) -> str:
     """The help of one lesson: what it takes, with defaults, and examples."""
     lines = [lesson.summary, ""]
     for name, value in lesson.takes.items():
-        shown = " ".join(f'"{text}"' for text in value) if isinstance(value, tuple) else "none" if value in ("", None) else str(value)
+        shown = (
+            " ".join(f'"{text}"' for text in value)
+            if isinstance(value, tuple)
+            else "none"
+            if value in ("", None)
+            else str(value)
+        )
         lines.append(f"  {OPTIONS[name]:<18} default: {shown}")
     lines += ["", *(f"  {COMMAND} {lesson.name} {example}" for example in ("", *lesson.examples, "--json"))]
     return "\n".join(line.rstrip() for line in lines)

@@ -114,7 +114,8 @@ def moved_section() -> Section:
     positions = sinusoidal(LENGTH, PAPER)
     zero = positions[0]
     rows = [
-        (t, float(positions[t].norm()), math.degrees(math.acos(cosine(zero, positions[t])))) for t in (0, 1, 2, 10, 100, 511)
+        (t, float(positions[t].norm()), math.degrees(math.acos(cosine(zero, positions[t]))))
+        for t in (0, 1, 2, 10, 100, 511)
     ]
     return Section(
         "Moved by the same distance, in another direction",

@@ -69,9 +69,7 @@ def cosines(rows: Floats) -> Floats:
 
 def training_pairs(words: Sequence[str], window: int) -> list[tuple[list[str], str]]:
     """For each word: its context, and the word. CBOW predicts the word from the context, skip-gram the reverse."""
-    return [
-        ([*words[max(0, i - window) : i], *words[i + 1 : i + 1 + window]], word) for i, word in enumerate(words)
-    ]
+    return [([*words[max(0, i - window) : i], *words[i + 1 : i + 1 + window]], word) for i, word in enumerate(words)]
 
 
 def run(asked: Asked) -> list[Section]:
@@ -116,7 +114,8 @@ def co_occurrence_section(vocabulary: Sequence[str], counts: Floats, window: int
     return Section(
         "Co-occurrence: a word is known by its company",
         f"How often two words are at most {window} words apart. Words in the same contexts get similar rows, also if "
-        f"they never meet. The vectors are still as long as the vocabulary, and {100 - filled:.0f}% of the cells are 0.",
+        f"they never meet. The vectors are still as long as the vocabulary, and {100 - filled:.0f}% of the cells are "
+        "0.",
         (
             shown_matrix("co_occurrence", counts, vocabulary, vocabulary),
             table("similar", ("word", "most similar word", "cosine of their rows"), nearest(vocabulary, counts)),
@@ -130,7 +129,10 @@ def nearest(vocabulary: Sequence[str], rows: Floats) -> list[tuple[str, str, flo
     np.fill_diagonal(similar, -math.inf)
     if len(vocabulary) < 2:
         return []
-    found = [(word, vocabulary[int(line.argmax())], float(line.max())) for word, line in zip(vocabulary, similar, strict=True)]
+    found = [
+        (word, vocabulary[int(line.argmax())], float(line.max()))
+        for word, line in zip(vocabulary, similar, strict=True)
+    ]
     return sorted(found, key=lambda one: -one[2])[:6]
 
 
@@ -141,9 +143,9 @@ def weights_section(texts: Sequence[Sequence[str]], vocabulary: Sequence[str], c
     rows = [f"text {i}" for i in range(1, len(texts) + 1)]
     return Section(
         "Weights: TF-IDF and PMI",
-        f"Frequent words drown raw counts: “{vocabulary[most]}” alone is in {share:.0f}% of all pairs. TF-IDF multiplies "
-        "a count with ln(texts / texts with the word), so a word of every text weighs 0. PMI compares each pair with "
-        "chance: log2 of p(a, b) / (p(a) p(b)), negative values set to 0.",
+        f"Frequent words drown raw counts: “{vocabulary[most]}” alone is in {share:.0f}% of all pairs. TF-IDF "
+        "multiplies a count with ln(texts / texts with the word), so a word of every text weighs 0. PMI compares each "
+        "pair with chance: log2 of p(a, b) / (p(a) p(b)), negative values set to 0.",
         (
             shown_matrix("tf_idf", weighted, rows, vocabulary, 2),
             shown_matrix("pmi", ppmi(counts), vocabulary, vocabulary, 2),
@@ -153,7 +155,10 @@ def weights_section(texts: Sequence[Sequence[str]], vocabulary: Sequence[str], c
 
 def pairs_section(words: Sequence[str], window: int) -> Section:
     pairs = training_pairs(words, window)
-    cbow = [(" ".join([*context[: min(i, window)], "____", *context[min(i, window) :]]), word) for i, (context, word) in enumerate(pairs)]
+    cbow = [
+        (" ".join([*context[: min(i, window)], "____", *context[min(i, window) :]]), word)
+        for i, (context, word) in enumerate(pairs)
+    ]
     skip = [(word, ", ".join(context)) for context, word in pairs]
     lookups = ("A one-hot vector times a matrix is one row of it: the network's first layer is a table of vectors.",)
     return Section(
