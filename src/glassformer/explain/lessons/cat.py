@@ -103,7 +103,7 @@ def repeats(words: Sequence[str], static: Tensor, output: Tensor) -> list[Sectio
 LESSON = Lesson(
     "cat",
     "YOUR CAT IS A LOVELY CAT",
-    "The self-attention matrix of a sentence, computed; and what distinguishes its two CATs.",
+    "The attention matrix of a sentence; what sets two CATs apart.",
     run,
     source="Vaswani et al. 2017, equation 1, with Q = K = V = X and d_k = d",
     files=("nn/attention.py:attend", "nn/positions.py:sinusoidal"),

@@ -114,7 +114,7 @@ def compared_section(s: int, t: int, out: Tensor) -> Section:
 LESSON = Lesson(
     "cross",
     "Cross-attention",
-    "Output words ask input words: I like eating ice-cream, in Hindi.",
+    "Output words ask input words: eating ice-cream, in Hindi.",
     run,
     source="Vaswani et al. 2017, section 3.2.3",
     files=("nn/attention.py:CrossAttention",),

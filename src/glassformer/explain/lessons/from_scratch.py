@@ -118,7 +118,7 @@ def show_tokenizer(build: Build) -> tuple[Shown, ...]:
 
 
 def counted_line(what: str, count: int) -> Lines:
-    return Lines(what, (f"{count:,} {what} in all",))
+    return Lines(f"{what}_in_all", (f"{count:,} {what} in all",))
 
 
 def show_ids(build: Build) -> tuple[Shown, ...]:
@@ -230,7 +230,7 @@ STEPS: tuple[Step, ...] = (
 LESSON = Lesson(
     "from-scratch",
     "A Transformer from scratch",
-    "Ten sentence pairs to a trained model, each step with its code.",
+    "Ten sentence pairs to a trained model, with the code.",
     run,
     source="Vaswani et al. 2017, arXiv 1706.03762",
     files=("explain/lessons/scratch_steps.py:train", "models/transformer.py:Transformer"),

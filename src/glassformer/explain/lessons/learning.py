@@ -180,7 +180,7 @@ def results_section(learned: Learned) -> Section:
 LESSON = Lesson(
     "learning",
     "Why weights are learned: a piece of cake",
-    "W_Q, W_K, W_V trained in a second; the mixture before and after.",
+    "W_Q, W_K, W_V trained in a second; mixtures before and after.",
     run,
     source="Vaswani et al. 2017, section 3.2.2; the optimiser: Kingma and Ba 2015, arXiv 1412.6980",
     files=("nn/attention.py:SelfAttention", "explain/lessons/learning.py:learn"),

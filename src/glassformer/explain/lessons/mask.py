@@ -153,7 +153,7 @@ def padding_section(words: Sequence[str], asked: Asked) -> Section:
 LESSON = Lesson(
     "mask",
     "Causal and padding masks",
-    "Scores before and after −∞; a future word changes nothing before it.",
+    "Scores before and after −∞; the future changes nothing.",
     run,
     source="Vaswani et al. 2017, section 3.2.3",
     files=("nn/masks.py:causal_mask", "nn/masks.py:padding_mask", "nn/attention.py:attend"),

@@ -202,7 +202,7 @@ TEXTS = tuple(" ".join(words) for words in SENTENCES)
 LESSON = Lesson(
     "mixing",
     "Attention without parameters",
-    "One static vector for “bank” becomes two, mixed from its neighbours: softmax(E Eᵀ) E.",
+    "One static “bank” becomes two, mixed from its neighbours.",
     run,
     source="Vaswani et al. 2017, equation 1, with Q = K = V = E and no scaling",
     files=("nn/attention.py:parameter_free_attention",),

@@ -80,7 +80,7 @@ def padding_section() -> Section:
 LESSON = Lesson(
     "norm",
     "LayerNorm, not BatchNorm",
-    "Padding changes BatchNorm's view of real tokens, never LayerNorm's.",
+    "Padding moves BatchNorm's real tokens, never LayerNorm's.",
     run,
     source="Ba, Kiros and Hinton 2016, arXiv 1607.06450",
     files=("nn/norms.py:LayerNorm",),

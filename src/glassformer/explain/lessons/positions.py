@@ -180,7 +180,7 @@ def one_sine_section() -> Section:
 LESSON = Lesson(
     "positions",
     "Why positions are waves",
-    "Counts, growing rules, binary digits and one sine fail; many sines do not.",
+    "Counts, growing rules, bits, one sine fail; many sines do not.",
     run,
     source="Vaswani et al. 2017, section 3.5",
     files=("nn/positions.py:sinusoidal", "nn/attention.py:attend"),

@@ -132,7 +132,7 @@ def learning_section(seed: int, progress: Progress) -> Section:
 LESSON = Lesson(
     "residuals",
     "Residuals and norms, on and off",
-    "The gradient by depth, and what a deep stack learns without them.",
+    "The gradient by depth; what a deep stack learns without them.",
     run,
     source="He et al. 2015, arXiv 1512.03385; pre-norm: Xiong et al. 2020, arXiv 2002.04745",
     files=("nn/residual.py:PreNorm", "nn/residual.py:PostNorm"),

@@ -188,7 +188,7 @@ def learned_section(seed: int) -> Section:
 LESSON = Lesson(
     "waves",
     "The table of waves",
-    "PE in numbers, its likeness to binary numbers, and the one rotation that moves every position.",
+    "The table of positions, its rotation, its likeness to bits.",
     run,
     source="Vaswani et al. 2017, section 3.5; rotations of pairs: Su et al. 2021, arXiv 2104.09864",
     files=("nn/positions.py:sinusoidal", "nn/positions.py:rotate"),

@@ -177,7 +177,7 @@ def pairs_section(words: Sequence[str], window: int) -> Section:
 LESSON = Lesson(
     "words",
     "From one-hot vectors to word2vec",
-    "One-hot, bag of words, co-occurrence, TF-IDF, PMI, word2vec's pairs.",
+    "One-hot, bags of words, co-occurrence, PMI, word2vec's pairs.",
     run,
     source="Mikolov et al. 2013, arXiv 1301.3781; Jurafsky and Martin, Speech and Language Processing, chapter 6",
     files=("explain/lessons/words.py:co_occurrence", "explain/lessons/words.py:training_pairs"),
