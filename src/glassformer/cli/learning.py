@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,7 +117,9 @@ def show_list(console: Console, as_json: bool) -> None:
 
 def read_texts(texts: list[str] | None) -> tuple[str, ...]:
     if texts == [READ]:
-        return tuple(line for line in sys.stdin.read().splitlines() if line.strip()) or ("",)
+        from glassformer.cli.translating import stdin_blocks
+
+        return tuple(line for block in stdin_blocks() for line in block if line.strip()) or ("",)
     return tuple(texts or ())
 
 

@@ -26,7 +26,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     formats: str | tuple[str, ...] = ".3f"
     grid: bool = False  # a matrix: columns that do not fit beside each other are shown below
-    shaded: int = 0  # so many columns after the first are shares, to be shaded
+    shaded: int = 0  # how many columns after the first are shares, to be shaded
     timed: bool = False  # measured with a clock, so different in each run
 
     def to_dict(self) -> dict[str, Any]:

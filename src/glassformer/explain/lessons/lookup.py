@@ -98,13 +98,11 @@ def scores_section(store: dict[str, str], query: str, q: Tensor, k: Tensor) -> S
 
 
 def mixture(weights: Tensor, values: Sequence[str]) -> str:
-    """`0.97 e1/e2 + 0.01 d1/d2 + ...`"""
-    top = weights.sort(descending=True, stable=True)
-    parts = [
-        f"{weight:.2f} {values[i]}"
-        for weight, i in zip(top.values[:KEPT].tolist(), top.indices[:KEPT].tolist(), strict=True)
-    ]
-    return " + ".join(parts) + (" + ..." if len(values) > KEPT else "")
+    """`0.97 e1/e2 + 0.01 d1/d2 + ...`: the largest parts, without those that are 0.00."""
+    top = weights.round(decimals=9).sort(descending=True, stable=True)  # equal weights: the first key first
+    largest = zip(top.values[:KEPT].tolist(), top.indices[:KEPT].tolist(), strict=True)
+    parts = [f"{weight:.2f} {values[i]}" for weight, i in largest if weight >= 0.005]
+    return " + ".join([*parts, *(["..."] if len(values) > len(parts) else [])])
 
 
 def sharpness_section(store: dict[str, str], queries: Sequence[str], q: Tensor, k: Tensor) -> Section:
