@@ -22,6 +22,7 @@ from glassformer.explain.lessons import (
     learning,
     longer,
     residuals,
+    waves,
 )
 from glassformer.explain.lessons.inputs import named_values, numbered, vector_of, word_vectors, words_of
 from glassformer.explain.lessons.lesson import Computed, Curves, Table, asked_for, number
@@ -46,6 +47,7 @@ SMALL: dict[str, dict[str, Any]] = {"scaling": {"width": 16}}
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (learning, leak, longer, residuals, from_scratch, gradient):
         monkeypatch.setattr(module, "UPDATES", 2)
+    monkeypatch.setattr(waves, "UPDATES", 100)
     monkeypatch.setattr(residuals, "DEPTHS", (1, 2))
 
 

@@ -107,6 +107,11 @@ def compared_section(s: int, t: int, out: Tensor) -> Section:
                 "Both end at i: a word of the decoder also reads itself. The shift to the right already keeps the "
                 "answer out: position i holds word i − 1.",
             ),
+            Correction(
+                "Attention was introduced in 2016, between two LSTMs.",
+                "Bahdanau, Cho and Bengio published it in 2014 (arXiv 1409.0473), between recurrent networks with "
+                "gated units. Their scores come from a small network; products of queries and keys came after them.",
+            ),
         ),
     )
 

@@ -98,6 +98,11 @@ def order_section(text: str, seed: int) -> Section:
         for name, flag in (("without", False), ("with sinusoids", True))
     ]
     moved = order_gaps(text, seed=seed, with_positions=False)[1]
+    changed = (
+        f" The outputs as a whole do change: compared place by place they differ by up to {moved:.2f} here."
+        if moved > 1e-6
+        else ""
+    )
     return Section(
         f"“{short[0]}” = “{short[1]}”",
         "Attention alone ignores order: each word gets the same output vector in both sentences.",
@@ -105,8 +110,7 @@ def order_section(text: str, seed: int) -> Section:
         (
             Correction(
                 "Self-attention is permutation invariant.",
-                "It is equivariant: if the words move, their outputs move with them. The outputs as a whole do change: "
-                f"compared place by place they differ by up to {moved:.2f} here.",
+                f"It is equivariant: if the words move, their outputs move with them.{changed}",
             ),
         ),
     )

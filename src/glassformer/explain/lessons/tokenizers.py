@@ -87,7 +87,7 @@ def run(asked: Asked) -> list[Section]:
     return [
         watched_section(train),
         likelihood_section(train),
-        pieces_section(trained, test),
+        pieces_section(trained, test, several=len(texts) > 1),
         compared_section(trained, test),
     ]
 
@@ -133,11 +133,13 @@ def likelihood_section(texts: Sequence[str]) -> Section:
     )
 
 
-def pieces_section(trained: Mapping[str, Tokenizer], test: str) -> Section:
+def pieces_section(trained: Mapping[str, Tokenizer], test: str, *, several: bool) -> Section:
     rows = [(kind, " ".join(map(space, one.pieces(test)))) for kind, one in trained.items()]
+    trained_on = "all texts but the last, used on the last" if several else "this text, used on it"
     return Section(
-        "The same unseen text in four kinds of pieces",
-        f"Trained on all texts but the last, used on the last: “{test[:60]}”. <unk> is what a vocabulary cannot write.",
+        "One text in four kinds of pieces",
+        f"Trained on {trained_on}: “{test[:60]}”. <unk> is what a vocabulary cannot write, words seen only once "
+        "included.",
         (table("pieces", ("kind", "pieces"), rows),),
     )
 

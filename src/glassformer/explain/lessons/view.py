@@ -56,7 +56,8 @@ def ending(computed: Computed) -> Iterator[RenderableType]:
 
 def shown_view(one: Shown) -> RenderableType:
     if isinstance(one, Lines):
-        return Text("\n".join(map(printable_lines, one.lines)))
+        shown = "\n".join(map(printable_lines, one.lines[: 4 * MOST]))
+        return Group(Text(shown), *left_out(min(4 * MOST, len(one.lines)), len(one.lines), "lines"))
     if isinstance(one, Curves):
         return Text("\n".join(curve_lines(one)))
     if one.grid:
@@ -70,6 +71,8 @@ def shown_view(one: Shown) -> RenderableType:
 def text_table(one: Table) -> RenderableType:
     """Names and texts are on the left, numbers on the right; long texts are folded."""
     shown = RichTable(box=None, pad_edge=False, header_style="bold")
+    if not one.rows:
+        return Text(f"({', '.join(one.columns)}: none here)", style="dim")
     rows = one.rows[: 4 * MOST]
     for place, name in enumerate(one.columns):
         numbers = place > 0 and all(not isinstance(row[place], str) for row in rows)

@@ -93,7 +93,7 @@ def one_hot_section(vocabulary: Sequence[str]) -> Section:
     eye = np.eye(len(vocabulary))
     return Section(
         "One-hot: a place for each word",
-        f"{len(vocabulary)} words give vectors of {len(vocabulary)} numbers, with a single 1; GPT-2's {GPT2:,} tokens "
+        f"A vocabulary of {len(vocabulary)} gives vectors of that length, with a single 1; GPT-2's {GPT2:,} tokens "
         f"would give vectors of {GPT2:,}. Any two different words have the product 0: nothing is similar to anything.",
         (shown_matrix("one_hot", eye, vocabulary, vocabulary),),
     )
