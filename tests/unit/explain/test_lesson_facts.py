@@ -41,6 +41,8 @@ from glassformer.explain.lessons import (
 )
 from glassformer.nn.positions import sinusoidal
 from glassformer.text import train_tokenizer
+from glassformer.vectors.counting import SparseTable, pmi
+from glassformer.vectors.pairs import examples_of
 
 DOUBLE = torch.float64
 
@@ -96,6 +98,22 @@ def test_words_in_the_same_contexts_get_the_same_counts() -> None:
     assert ("horrible", "terrible", pytest.approx(1)) in words.nearest(vocabulary, counts)
     assert not words.tf_idf(words.bags(texts, vocabulary))[:, vocabulary.index("The")].any()
     assert (words.ppmi(counts) >= 0).all()
+
+
+def test_the_counts_are_those_of_the_word_vectors() -> None:
+    """Lessons cannot import `vectors`; their small counts must say the same."""
+    texts = [text.split() for text in words.TEXTS]
+    vocabulary = words.vocabulary_of(texts)
+    counts = words.co_occurrence(texts, vocabulary, 2)
+    rows, columns = counts.nonzero()
+    found = pmi(SparseTable(rows, columns, counts[rows, columns], len(vocabulary)))
+    ours = words.ppmi(counts)
+    assert np.allclose(ours[found.rows, found.columns], found.values)
+    assert np.count_nonzero(ours) == len(found.values)
+    for (context, word), example in zip(
+        words.training_pairs(texts[0], 2), examples_of(texts[0], window=2), strict=True
+    ):
+        assert (tuple(context), word) == (example.context, example.word)
 
 
 @pytest.mark.parametrize(

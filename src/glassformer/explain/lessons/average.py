@@ -97,7 +97,7 @@ LESSON = Lesson(
     "9,000 fruit and 1,000 phone apples give one vector, [.9 .1].",
     run,
     source="the mean minimises the sum of squared distances; static vectors: Mikolov et al. 2013",
-    files=("explain/lessons/average.py:mean_vector",),
+    files=("explain/lessons/average.py:mean_vector", "vectors/senses.py:senses"),
     takes={"texts": TEXTS, "seed": 0},
     examples=("river=300 money=700", "a=1 b=1 c=2"),
 )

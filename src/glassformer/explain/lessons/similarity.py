@@ -112,7 +112,7 @@ LESSON = Lesson(
     "The dot product, which long vectors mislead, and the cosine.",
     run,
     source="Jurafsky and Martin, Speech and Language Processing, chapter 6",
-    files=("explain/lessons/similarity.py:cosine",),
+    files=("explain/lessons/similarity.py:cosine", "vectors/word_vectors.py:similarity"),
     takes={"texts": ()},
     examples=("1,2 2,4 100,200", '3,4 "[-4,3]"'),
 )

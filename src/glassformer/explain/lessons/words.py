@@ -49,14 +49,14 @@ def tf_idf(counts: Floats) -> Floats:
 
 
 def ppmi(counts: Floats) -> Floats:
-    """max(0, log2(p(a, b) / (p(a) p(b)))): how much more often two words meet than by chance."""
+    """max(0, log(p(a, b) / (p(a) p(b)))): how much more often two words meet than by chance."""
     total = counts.sum()
     if not total:
         return counts
     joint = counts / total
     by_chance = joint.sum(1, keepdims=True) @ joint.sum(0, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.log2(joint / by_chance)
+        found = np.log(joint / by_chance)
     return np.where(counts > 0, np.maximum(found, 0), 0.0)
 
 
@@ -145,7 +145,7 @@ def weights_section(texts: Sequence[Sequence[str]], vocabulary: Sequence[str], c
         "Weights: TF-IDF and PMI",
         f"Frequent words drown raw counts: “{vocabulary[most]}” alone is in {share:.0f}% of all pairs. TF-IDF "
         "multiplies a count with ln(texts / texts with the word), so a word of every text weighs 0. PMI compares each "
-        "pair with chance: log2 of p(a, b) / (p(a) p(b)), negative values set to 0.",
+        "pair with chance: log of p(a, b) / (p(a) p(b)), negative values set to 0.",
         (
             shown_matrix("tf_idf", weighted, rows, vocabulary, 2),
             shown_matrix("pmi", ppmi(counts), vocabulary, vocabulary, 2),
@@ -165,7 +165,8 @@ def pairs_section(words: Sequence[str], window: int) -> Section:
         "word2vec: predict instead of count",
         f"CBOW predicts the word from its context, skip-gram the context from the word (window {window}, first text). "
         "The vectors are short and dense, and words with similar contexts get similar ones. But each word has one "
-        "vector, whatever its sentence: the lesson average shows what that costs.",
+        "vector, whatever its sentence: the lesson average shows what that costs. `glassformer vectors train` learns "
+        "them from your texts.",
         (
             table("cbow", ("CBOW: context", "word to predict"), cbow),
             table("skip_gram", ("skip-gram: word", "context to predict"), skip),
@@ -180,7 +181,7 @@ LESSON = Lesson(
     "One-hot, bags of words, co-occurrence, PMI, word2vec's pairs.",
     run,
     source="Mikolov et al. 2013, arXiv 1301.3781; Jurafsky and Martin, Speech and Language Processing, chapter 6",
-    files=("explain/lessons/words.py:co_occurrence", "explain/lessons/words.py:training_pairs"),
+    files=("explain/lessons/words.py:co_occurrence", "vectors/counting.py:pmi", "vectors/pairs.py:examples_of"),
     takes={"texts": TEXTS, "window": WINDOW},
     examples=('"the cat chased the mouse" "the dog chased the cat" --window 2',),
 )
