@@ -87,7 +87,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row(
             "A fixed rotation moves every position",
             r"$M_c\, P(t) = P(t+c)$",
-            "explain/lessons/positions.py",
+            "explain/lessons/waves.py",
             "shift_matrix",
         ),
         Row("Learned positions", r"$P_{pos}$, a row of a matrix", "nn/positions.py", "LearnedPositions.forward"),

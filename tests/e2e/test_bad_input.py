@@ -223,6 +223,11 @@ USING = {
     "no such layer": Bad("explain run the~dog --layer 9", "no layer 9"),
     "no such head": Bad("explain run the~dog --layer 1 --head 9", "no head 9"),
     "unknown lesson": Bad("lesson algebra", ("There is no lesson 'algebra'", "mixing")),
+    "help of an unknown lesson": Bad("lesson algebra --help", ("There is no lesson 'algebra'", "mixing")),
+    "empty words for a lesson": Bad("lesson mixing ~", ("A text is empty",)),
+    "bytes for a lesson that are no text": Bad("lesson words -", "stdin, line 1, byte 3: not UTF-8", stdin=b"ab\xff\n"),
+    "a lesson's wrong option": Bad("lesson norm --width 8", ("does not take --width",)),
+    "a lesson without a model": Bad("lesson norm --model nowhere", ("does not take --model", "beam")),
     "tokenizer of a missing file": Bad("tokenizer trace none.json word", "none.json"),
     "tokenizer that is no JSON": Bad("tokenizer encode toy.en word", "toy.en is not JSON"),
     "tokenizer that is other JSON": Bad(

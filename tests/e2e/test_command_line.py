@@ -227,15 +227,42 @@ def test_more_candidates_than_tokens_are_all_tokens(trained: Path, command: Comm
     assert len(found["steps"][0]["top"]) == len(gf.load(trained).target)
 
 
-def test_lessons_are_listed_and_each_runs(command: Command) -> None:
+def test_lessons_are_listed_in_order(command: Command) -> None:
     from glassformer.explain.lessons import LESSONS
 
-    listed = command("lesson").out
-    for name in LESSONS:
-        assert name in listed
-        outcome = command("lesson", name)
-        assert (outcome.code, outcome.err) == (0, "")
-        assert len(outcome.lines) > 3
+    listed = command("lesson")
+    assert (listed.code, [line.split()[1] for line in listed.lines]) == (0, list(LESSONS))
+    assert [one["lesson"] for one in json.loads(command("lesson", "--json").out)] == list(LESSONS)
+
+
+def test_a_lesson_takes_own_words_and_gives_json(command: Command) -> None:
+    shown = command("lesson", "mixing", "the bank of the river", "money in the bank", "--seed", 3)
+    assert (shown.code, shown.err) == (0, "")
+    assert "Next: glassformer lesson cat" in shown.out
+    found = json.loads(command("lesson", "cat", "मुझे 🍰", "--width", 8, "--json").out)
+    assert found["given"] == {"texts": ["मुझे 🍰"], "width": 8, "seed": 2017}
+    assert found["sections"][1]["shown"][0]["key"] == "pattern"
+
+
+def test_a_lesson_reads_lines_from_stdin(command: Command) -> None:
+    outcome = command("lesson", "words", "-", "--json", stdin=b"the cat sat\n\nthe dog sat\n")
+    assert json.loads(outcome.out)["given"]["texts"] == ["the cat sat", "the dog sat"]
+
+
+@pytest.mark.parametrize("arguments", [("mask", "--help"), ("-h", "mask")])
+def test_the_help_of_a_lesson(command: Command, arguments: tuple[str, ...]) -> None:
+    outcome = command("lesson", *arguments)
+    assert outcome.code == 0
+    assert "--mask NAME        default: causal" in outcome.out
+    assert 'glassformer lesson mask "I ate an apple" --mask none' in outcome.out
+
+
+def test_a_lesson_searches_with_a_trained_model(trained: Path, command: Command) -> None:
+    found = json.loads(command("lesson", "beam", "the dog eats bread.", "--model", trained, "--json").out)
+    rows = found["sections"][-1]["shown"][0]["rows"]
+    assert [row[0] for row in rows] == ["beam 1", "beam 2", "beam 5"]
+    assert rows[0][1] == gf.load(trained).translate("the dog eats bread.", beam=1)
+    assert all(row[2] < 0 for row in rows)
 
 
 # Tokenizers

@@ -2,40 +2,154 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from glassformer.errors import SettingsError
+from glassformer import limits
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  glassformer lesson            [dim]lists the lessons[/dim]
+  glassformer lesson                     [dim]lists the lessons, in the order of the story[/dim]
 
-  glassformer lesson similarity [dim]dot product against cosine[/dim]
+  glassformer lesson mixing              [dim]attention without parameters: money bank grows[/dim]
 
-  glassformer lesson mixing     [dim]attention without parameters: money bank grows[/dim]
+  glassformer lesson mixing "the bank of the river" "money in the bank"     [dim]the same with your own words[/dim]
 
-  glassformer lesson scaling    [dim]why scores are divided by the square root of d_k[/dim]
+  glassformer lesson mixing --help       [dim]what this lesson takes, with examples[/dim]
+
+  glassformer lesson positions --json    [dim]every number, for a program[/dim]
+
+docs/learn.md is the whole story in an hour.
 """
+HELP = {"-h", "--help"}
+MOST = 1024  # for sizes: a lesson computes in moments
+READ = "-"  # instead of a text: one text on each line of stdin
+
+
+class LessonCommand(TyperCommand):
+    """`lesson NAME --help` shows what this lesson takes."""
+
+    def parse_args(self, context, arguments):  # type: ignore[no-untyped-def]
+        name = next((one for one in arguments if not one.startswith("-")), None)
+        if name is not None and HELP & set(arguments):
+            from glassformer.explain.lessons import LESSONS
+            from glassformer.explain.lessons.lesson import lesson_named
+            from glassformer.explain.lessons.view import usage
+
+            typer.echo(usage(lesson_named(LESSONS, name)))
+            raise typer.Exit
+        return super().parse_args(context, arguments)
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command(epilog=EXAMPLES)(lesson)
+    app.command(epilog=EXAMPLES, cls=LessonCommand)(lesson)
 
 
-def lesson(name: Annotated[str | None, typer.Argument(help="A lesson. Default: list all lessons.")] = None) -> None:
-    """Show a small computed example: similarity, attention, masks, scaling, norms, positions."""
+def lesson(
+    name: Annotated[str | None, typer.Argument(help="A lesson. Default: list all lessons.")] = None,
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="Your own words, each text between quotes; - reads lines from stdin.")
+    ] = None,
+    query: Annotated[list[str] | None, typer.Option(help="What to look up; may be repeated.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=limits.SEED, help="Seed of everything random.")] = None,
+    width: Annotated[int | None, typer.Option(min=2, max=MOST, help="Width of the vectors.")] = None,
+    heads: Annotated[int | None, typer.Option(min=1, max=64, help="Attention heads; they divide the width.")] = None,
+    length: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of positions or tokens.")] = None,
+    window: Annotated[int | None, typer.Option(min=1, max=100, help="Words on each side that are neighbours.")] = None,
+    size: Annotated[int | None, typer.Option(min=261, max=10_000, help="Size of a vocabulary.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, max=limits.HYPOTHESES, help="Beam width.")] = None,
+    step: Annotated[int | None, typer.Option(min=1, max=20, help="Only this step of a lesson in steps.")] = None,
+    mask: Annotated[str | None, typer.Option(help="Mask: causal, none, window, padding.")] = None,
+    model: Annotated[Path | None, typer.Option(metavar="RUN", help="Your own translator.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+) -> None:
+    """Learn the Transformer step by step: small examples, computed, with your own words."""
+    from glassformer.explain.lessons import LESSONS, compute
+    from glassformer.explain.lessons.lesson import lesson_named
+    from glassformer.explain.lessons.view import lesson_view
+
+    console = wide_console()
+    if name is None:
+        show_list(console, json_)
+        return
+    lesson_named(LESSONS, name)
+    numbers = {"seed": seed, "width": width, "heads": heads, "length": length, "window": window, "size": size}
+    choices: dict[str, Any] = {**numbers, "beam": beam, "step": step, "mask": mask}
+    choices |= {"texts": read_texts(texts) or None, "queries": tuple(query or ()) or None}
+    given = {key: value for key, value in choices.items() if value is not None}
+    if model is not None:
+        given["model"] = loaded(name, model)
+    with progress_bar() as progress:
+        computed = compute(name, given, progress=progress)
+    if json_:
+        typer.echo(json.dumps(computed.to_dict(), ensure_ascii=False, allow_nan=False))
+    else:
+        console.print(lesson_view(computed))
+
+
+def wide_console() -> Console:
     from rich.console import Console
 
-    from glassformer.explain.lessons import LESSONS, lesson_view
+    return Console(highlight=False)
 
-    console = Console(highlight=False)
-    if name is None:
-        for key, entry in LESSONS.items():
-            console.print(f"  [bold]{key:<10}[/bold] {entry.summary}")
+
+def show_list(console: Console, as_json: bool) -> None:
+    from glassformer.explain.lessons import LESSONS
+    from glassformer.explain.lessons.view import list_view
+
+    lessons = list(LESSONS.values())
+    if as_json:
+        typer.echo(json.dumps([{"lesson": one.name, "title": one.title, "summary": one.summary} for one in lessons]))
         return
-    if name not in LESSONS:
-        raise SettingsError(f"There is no lesson {name!r}. Lessons: {', '.join(LESSONS)}.")
-    console.print(lesson_view(LESSONS[name]))
+    for line in list_view(lessons):
+        console.print(line)
+
+
+def read_texts(texts: list[str] | None) -> tuple[str, ...]:
+    if texts == [READ]:
+        from glassformer.cli.translating import stdin_blocks
+
+        return tuple(line for block in stdin_blocks() for line in block if line.strip()) or ("",)
+    return tuple(texts or ())
+
+
+def loaded(name: str, path: Path) -> Any:
+    """The translator in a run folder, for the lessons that take one."""
+    from glassformer.errors import SettingsError
+    from glassformer.explain.lessons import LESSONS
+    from glassformer.tasks.loading import load
+
+    if "model" not in LESSONS[name].takes:
+        takers = ", ".join(key for key, one in LESSONS.items() if "model" in one.takes)
+        raise SettingsError(f"The lesson {name} does not take --model. Lessons that do: {takers}.")
+    found = load(path)
+    if not hasattr(found, "candidates"):
+        raise SettingsError(f"{path} is not a translator. Give the run folder of one, for instance runs/demo.")
+    return found
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int], None]]:
+    """A bar in percent, for lessons that take longer than 2 seconds."""
+    from glassformer.cli.display import patient_bar
+
+    shown = 0
+    with patient_bar("computing", 100) as advance:
+
+        def progress(done: int, total: int) -> None:
+            nonlocal shown
+            percent = 100 * done // max(1, total)
+            advance(percent - shown)
+            shown = percent
+
+        yield progress

@@ -1,25 +1,76 @@
-"""The small examples of the lecture notes, computed: `LESSONS[name].run()` returns sections to show."""
+"""The story of the Transformer in small computed lessons: `compute("mixing", texts=(...,))` returns data to show."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from collections.abc import Mapping
+from typing import Any
 
-from glassformer.explain.lessons import cat, mask, mixing, norm, positions, scaling, similarity
-from glassformer.explain.lessons.lesson import Lesson, Section
+from glassformer.explain.lessons import (
+    average,
+    beam,
+    cache,
+    cat,
+    cost,
+    cross,
+    from_scratch,
+    gradient,
+    grouped,
+    heads,
+    leak,
+    learning,
+    longer,
+    lookup,
+    mask,
+    mixing,
+    norm,
+    positions,
+    residuals,
+    scaling,
+    similarity,
+    teacher,
+    tokenizers,
+    waves,
+    words,
+)
+from glassformer.explain.lessons.lesson import Computed, Lesson, Progress, asked_for, lesson_named, no_progress
 
-__all__ = ["LESSONS", "Lesson", "Section", "lesson_view"]
+__all__ = ["LESSONS", "Computed", "Lesson", "compute"]
 
-LESSONS: dict[str, Lesson] = {
-    module.LESSON.name: module.LESSON for module in (similarity, mixing, cat, mask, scaling, norm, positions)
-}
+STORY = (  # in its order
+    tokenizers,
+    words,
+    similarity,
+    average,
+    lookup,
+    mixing,
+    cat,
+    scaling,
+    learning,
+    heads,
+    grouped,
+    positions,
+    waves,
+    longer,
+    mask,
+    leak,
+    cross,
+    norm,
+    residuals,
+    teacher,
+    gradient,
+    beam,
+    cache,
+    cost,
+    from_scratch,
+)
+LESSONS: dict[str, Lesson] = {module.LESSON.name: module.LESSON for module in STORY}
 
 
-def lesson_view(lesson: Lesson) -> RenderableType:
-    """The whole lesson, ready for a rich console."""
-    parts: list[RenderableType] = [Text(lesson.title, style="bold underline"), Text(lesson.summary)]
-    for section in lesson.run():
-        parts += [Text(), Text(section.title, style="bold"), Text(section.text)]
-        for shown in section.shown:
-            parts += [Text(), Text(shown) if isinstance(shown, str) else shown]
-    return Group(*parts)
+def compute(name: str, given: Mapping[str, Any] | None = None, *, progress: Progress = no_progress) -> Computed:
+    """A lesson's results. `given` are the learner's choices, by the names in the lesson's `takes`."""
+    lesson = lesson_named(LESSONS, name)
+    asked = asked_for(lesson, given or {}, progress=progress)
+    names = list(LESSONS)
+    place = names.index(name)
+    used = {key: getattr(asked, key) for key in lesson.takes if key != "model"}
+    return Computed(lesson, used, tuple(lesson.run(asked)), names[place + 1] if place + 1 < len(names) else "")

@@ -2,87 +2,161 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from glassformer.explain.lessons.lesson import Lesson, Section, number_table, text_table
+from glassformer.errors import SettingsError
+from glassformer.explain.lessons.inputs import numbered, one_text, words_of
+from glassformer.explain.lessons.lesson import Asked, Lesson, Section, Table, matrix, table
 from glassformer.nn.attention import attend
-from glassformer.nn.masks import additive, causal_mask, padding_mask
+from glassformer.nn.masks import additive, causal_mask, padding_mask, window_mask
 from glassformer.nn.positions import sinusoidal
 
 WORDS = ("we", "are", "good", "friends")
-PADDED = (*WORDS, "<pad>", "<pad>")
 WIDTH = 16
 SEED = 7
+WINDOW = 2
+MASKS = ("causal", "none", "window", "padding")
+# The pattern of YOUR CAT IS A LOVELY CAT as the notes print it; they say that its values are random.
+CAT = ("YOUR", "CAT", "IS", "A", "LOVELY", "CAT")
+CAT_PATTERN = (
+    (0.268, 0.119, 0.134, 0.148, 0.179, 0.152),
+    (0.124, 0.278, 0.201, 0.128, 0.154, 0.115),
+    (0.147, 0.132, 0.262, 0.097, 0.218, 0.145),
+    (0.210, 0.128, 0.206, 0.212, 0.119, 0.125),
+    (0.146, 0.158, 0.152, 0.143, 0.227, 0.174),
+    (0.195, 0.114, 0.203, 0.103, 0.157, 0.229),
+)
 
 
-def vectors(count: int = len(WORDS)) -> Tensor:
-    """Random word vectors with positions, (count, 16)."""
-    generator = torch.Generator().manual_seed(SEED)
-    words = torch.randn(count, WIDTH, generator=generator, dtype=torch.float64)
-    return words + sinusoidal(count, WIDTH)
+def vectors(count: int = len(WORDS), *, seed: int = SEED, width: int = WIDTH) -> Tensor:
+    """Random word vectors with positions, (T, D)."""
+    generator = torch.Generator().manual_seed(seed)
+    words = torch.randn(count, width, generator=generator, dtype=torch.float64)
+    return words + sinusoidal(count, width)
 
 
-def causal_outputs(x: Tensor) -> Tensor:
+def mask_named(name: str, count: int) -> Tensor:
+    """M (T, T): 0 where a word may look, -inf where it may not."""
+    double = torch.float64
+    if name == "causal":
+        return causal_mask(count, dtype=double)
+    if name == "none":
+        return torch.zeros(count, count, dtype=double)
+    if name == "window":
+        return causal_mask(count, dtype=double) + additive(window_mask(count, WINDOW), double)
+    if name == "padding":  # the last quarter of the words, at least one, is padding
+        real = torch.tensor([max(1, count - max(1, count // 4))])
+        return additive(padding_mask(real, count), double)[0, 0].expand(count, count)
+    raise SettingsError(f"--mask {name} is unknown. Masks: {', '.join(MASKS)}.")
+
+
+def outputs(x: Tensor, mask: Tensor) -> Tensor:
     """Masked self-attention with Q = K = V = x."""
-    return attend(x, x, x, mask=causal_mask(len(x), dtype=x.dtype))[0]
+    return attend(x, x, x, mask=mask)[0]
 
 
-def change_per_word(changed: int) -> tuple[Tensor, Tensor]:
+def change_per_word(changed: int, x: Tensor | None = None, *, mask: str = "causal") -> tuple[Tensor, Tensor]:
     """How far each word's output moves (T,) when word `changed` becomes another one: with and without the mask."""
-    before, after = vectors(), vectors()
+    before = vectors() if x is None else x
+    after = before.clone()
     after[changed] = -after[changed]
-    masked = (causal_outputs(before) - causal_outputs(after)).norm(dim=-1)
-    free = (attend(before, before, before)[0] - attend(after, after, after)[0]).norm(dim=-1)
-    return masked, free
+    m, free = mask_named(mask, len(before)), mask_named("none", len(before))
+    masked, unmasked = ((outputs(before, one) - outputs(after, one)).norm(dim=-1) for one in (m, free))
+    return masked, unmasked
 
 
-def run() -> list[Section]:
-    x = vectors()
-    mask = causal_mask(len(x), dtype=x.dtype)
-    scores = x @ x.mT / WIDTH**0.5
-    tables = [number_table(t, rows=WORDS, columns=WORDS, digits=2) for t in (mask, scores, scores + mask)]
-    pattern = number_table(attend(x, x, x, mask=mask)[1], rows=WORDS, columns=WORDS, sums=True)
+def renormalised(pattern: Tensor) -> Tensor:
+    """A pattern after the causal mask: the future's weights removed, and each row divided by what is left.
+
+    This is the same as -inf before the softmax, since softmax(s) restricted and divided is softmax(s + M).
+    """
+    past = pattern.tril()
+    return past / past.sum(-1, keepdim=True)
+
+
+def run(asked: Asked) -> list[Section]:
+    words = words_of(one_text(asked.texts, "mask"))
+    names = numbered(words)
+    x = vectors(len(words), seed=asked.seed, width=asked.width)
+    mask = mask_named(asked.mask, len(words))
+    scores = x @ x.mT / asked.width**0.5
     return [
-        Section(
-            "The mask M",
-            "0 where a word may look, −∞ where it may not: the future is above the diagonal.",
-            (tables[0],),
-        ),
-        Section("Scores Q Kᵀ / √d_k", "Before the mask every word has a score for every other.", (tables[1],)),
-        Section("Scores + M", "Added before the softmax.", (tables[2],)),
-        Section(
-            "softmax(Q Kᵀ / √d_k + M)", "e^−∞ is 0: the future gets no weight, and rows still sum to 1.", (pattern,)
-        ),
-        future_section(),
-        padding_section(),
+        *formula_sections(names, mask, scores),
+        change_section(names, x, asked.mask),
+        *([cat_section(), padding_section(words, asked)] if asked.mask == "causal" else []),
     ]
 
 
-def future_section() -> Section:
-    masked, free = change_per_word(len(WORDS) - 1)
-    rows = [(word, f"{m:.3f}", f"{f:.3f}") for word, m, f in zip(WORDS, masked, free, strict=True)]
+def formula_sections(names: Sequence[str], mask: Tensor, scores: Tensor) -> list[Section]:
+    def square(key: str, values: Tensor) -> tuple[Table]:
+        return (matrix(key, values, rows=names, columns=names, digits=2),)
+
+    pattern = torch.softmax(scores + mask, -1)
+    return [
+        Section("The mask M", "0 where a word may look, −∞ where it may not.", square("mask", mask)),
+        Section(
+            "Scores Q Kᵀ / √d_k", "Before the mask every word has a score for every other.", square("scores", scores)
+        ),
+        Section("Scores + M", "Added before the softmax.", square("masked", scores + mask)),
+        Section(
+            "softmax(Q Kᵀ / √d_k + M)",
+            "e^−∞ is 0: what is hidden gets no weight, and rows still sum to 1.",
+            (matrix("pattern", pattern, rows=names, columns=names, sums=True),),
+        ),
+    ]
+
+
+def change_section(names: Sequence[str], x: Tensor, mask: str) -> Section:
+    masked, free = change_per_word(len(names) - 1, x, mask=mask)
+    rows = list(zip(names, masked.tolist(), free.tolist(), strict=True))
+    causal = (
+        "With the causal mask the words before it keep their outputs exactly; this is why training can compute all "
+        "positions in one pass."
+    )
     return Section(
-        "A future word changes nothing before it",
-        f"The last word, “{WORDS[-1]}”, is replaced by another vector. With the mask the words before it keep their "
-        "outputs exactly; this is why training can compute all positions in one pass.",
-        (text_table(("how far its output moves", "masked", "unmasked"), rows),),
+        "A future word changes nothing before it" if mask == "causal" else "What changes if the last word changes",
+        f"The last word, “{names[-1]}”, is replaced by another vector. {causal if mask == 'causal' else ''}".strip(),
+        (table("moved", ("how far its output moves", "masked", "unmasked"), rows),),
     )
 
 
-def padding_section() -> Section:
-    x = vectors(len(PADDED))
-    lengths = torch.tensor([len(WORDS)])
-    mask = additive(padding_mask(lengths, len(PADDED)), x.dtype)[0, 0]  # (1, K): the same for every query
+def cat_section() -> Section:
+    names = numbered(CAT)
+    masked = renormalised(torch.tensor(CAT_PATTERN, dtype=torch.float64))
+    return Section(
+        "The notes' 6 × 6 matrix, masked",
+        "The numbers of YOUR CAT IS A LOVELY CAT as the notes print them. The future's weights are removed and each "
+        "row is divided by the rest, which is what −∞ before the softmax does.",
+        (matrix("cat", masked, rows=names, columns=names, sums=True),),
+    )
+
+
+def padding_section(words: Sequence[str], asked: Asked) -> Section:
+    real = len(words)
+    x = vectors(real + 2, seed=asked.seed, width=asked.width)
+    mask = additive(padding_mask(torch.tensor([real]), len(x)), x.dtype)[0, 0]  # (1, K): the same for every query
     padded, pattern = attend(x, x, x, mask=mask)
-    alone, _ = attend(x[: len(WORDS)], x[: len(WORDS)], x[: len(WORDS)])
-    gap = (padded[: len(WORDS)] - alone).abs().max()
+    alone, _ = attend(x[:real], x[:real], x[:real])
+    gap = (padded[:real] - alone).abs().max()
+    columns = [*numbered(words), "<pad>", "<pad> 2"]
     return Section(
         "A padding mask",
         f"Shorter sentences in a batch are padded; the padding gets −∞ for every query. The outputs of the real words "
         f"are the same as without padding (largest difference {gap:.1e}).",
-        (number_table(pattern[: len(WORDS)], rows=WORDS, columns=PADDED, sums=True),),
+        (matrix("padded", pattern[:real], rows=numbered(words), columns=columns, sums=True),),
     )
 
 
-LESSON = Lesson("mask", "Causal and padding masks", "Scores before and after −∞; a future word changes nothing.", run)
+LESSON = Lesson(
+    "mask",
+    "Causal and padding masks",
+    "Scores before and after −∞; the future changes nothing.",
+    run,
+    source="Vaswani et al. 2017, section 3.2.3",
+    files=("nn/masks.py:causal_mask", "nn/masks.py:padding_mask", "nn/attention.py:attend"),
+    takes={"texts": (" ".join(WORDS),), "mask": "causal", "width": WIDTH, "seed": SEED},
+    examples=('"I ate an apple" --mask none', '"I ate an apple" --mask window'),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from glassformer.explain.lessons.lesson import Lesson, Section, number_table, text_table
+from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Section, matrix, table
 from glassformer.nn.norms import LayerNorm
 
 # The five samples with features f1, f2 and z1 to z3 from the lecture notes.
@@ -41,14 +41,20 @@ def layer_norm(x: Tensor) -> Tensor:
         return LayerNorm(len(FEATURES)).double()(x)
 
 
-def run() -> list[Section]:
+def run(_: Asked) -> list[Section]:
     names = [name for name, _ in SAMPLES]
     x = tokens()
-    tables = [number_table(t, rows=names, columns=FEATURES, digits=2) for t in (x, batch_norm(x), layer_norm(x))]
+    named = (("tokens", x), ("batch_norm", batch_norm(x)), ("layer_norm", layer_norm(x)))
+    tables = [matrix(key, values, rows=names, columns=FEATURES, digits=2) for key, values in named]
     return [
         Section("Five tokens", "The example of the lecture notes: five rows, five features.", (tables[0],)),
         Section("BatchNorm: down each column", "Each feature gets mean 0 over the batch.", (tables[1],)),
-        Section("LayerNorm: along each row", "Each token gets mean 0 over its own features.", (tables[2],)),
+        Section(
+            "LayerNorm: along each row",
+            "Each token gets mean 0 and deviation 1 over its own features: (x − μ) / σ. Then come a learned gain and "
+            "bias, (x − μ) / σ · γ + β, so that a layer can undo what does not help it.",
+            (tables[2],),
+        ),
         padding_section(),
     ]
 
@@ -56,22 +62,26 @@ def run() -> list[Section]:
 def padding_section() -> Section:
     real = len(SAMPLES)
     batch, layer = batch_norm(tokens()), layer_norm(tokens())
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for count in PADDING:
         x = padded(count)
         moved = [(norm(x)[:real] - alone).abs().max() for norm, alone in ((batch_norm, batch), (layer_norm, layer))]
-        rows.append(
-            (str(count), f"{x[:, 0].mean():.2f}", f"{x[:, 0].var(correction=0):.2f}", *(f"{m:.3f}" for m in moved))
-        )
+        mean, variance = float(x[:, 0].mean()), float(x[:, 0].var(correction=0))
+        rows.append((count, mean, variance, *(float(one) for one in moved)))
     columns = ("padding", "mean of f1", "variance of f1", "BatchNorm moves by", "LayerNorm by")
     return Section(
         "The same tokens, more padding",
         "Padding changes the batch's mean and variance, so the same real tokens get different outputs (largest change "
         "shown). LayerNorm looks at one token at a time: its outputs stay the same.",
-        (text_table(columns, rows),),
+        (table("padding", columns, rows, "", ".2f", ".2f", ".3f", ".3f"),),
     )
 
 
 LESSON = Lesson(
-    "norm", "LayerNorm, not BatchNorm", "Padding changes BatchNorm's view of real tokens, never LayerNorm's.", run
+    "norm",
+    "LayerNorm, not BatchNorm",
+    "Padding moves BatchNorm's real tokens, never LayerNorm's.",
+    run,
+    source="Ba, Kiros and Hinton 2016, arXiv 1607.06450",
+    files=("nn/norms.py:LayerNorm",),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from glassformer.explain.lessons.lesson import Lesson, Section, text_table
+from glassformer.explain.lessons.lesson import Asked, Correction, Lesson, Section, table
 
 WIDTHS = (4, 16, 64, 256, 1024)
 PAIRS = 10_000  # random (query, key) pairs for each variance
@@ -51,30 +51,59 @@ def jacobian_norm(scores: Tensor) -> float:
     return float(jacobian.flatten(1).norm(dim=1).mean())
 
 
-def measurements() -> list[Measured]:
-    generator = torch.Generator().manual_seed(SEED)
-    return [measure(width, generator) for width in WIDTHS]
+def measurements(*, seed: int = SEED, largest: int = WIDTHS[-1]) -> list[Measured]:
+    generator = torch.Generator().manual_seed(seed)
+    return [measure(width, generator) for width in (*(w for w in WIDTHS if w < largest), largest)]
 
 
-def run() -> list[Section]:
-    measured = measurements()
-    variance = [(f"{m.width}", f"{m.variance[0]:.1f}", f"{m.variance[1]:.2f}") for m in measured]
+def run(asked: Asked) -> list[Section]:
+    measured = measurements(seed=asked.seed, largest=asked.width)
+    variance = [(m.width, m.variance[0], m.variance[1]) for m in measured]
     columns = ("d", "highest weight, raw", "scaled", "gradient, raw", "scaled")
-    softmax = [(f"{m.width}", *(f"{x:.3f}" for x in (*m.highest, *m.gradient))) for m in measured]
+    softmax = [(m.width, *m.highest, *m.gradient) for m in measured]
     return [
         Section(
             "The variance of a dot product grows with d",
             "Each of the d products adds its own variance, so q·k of independent values of variance 1 has variance d. "
-            "Divided by √d, it has variance 1 again, whatever the width.",
-            (text_table(("d", "variance of q·k", "of q·k / √d"), variance),),
+            "Var(c X) = c² Var(X): divided by √d, it has variance 1 again, whatever the width.",
+            (table("variance", ("d", "variance of q·k", "of q·k / √d"), variance, "", ".1f", ".2f"),),
         ),
         Section(
             "Large scores saturate the softmax",
             f"Among {KEYS} random keys, unscaled scores give nearly all weight to one key, and the softmax's "
             "derivative, through which W_Q and W_K learn, vanishes. With scaling, both stay the same at every width.",
-            (text_table(columns, softmax),),
+            (table("softmax", columns, softmax),),
         ),
+        heads_section(asked.seed),
     ]
 
 
-LESSON = Lesson("scaling", "Why divide by √d_k", "Dot products grow with the width and saturate the softmax.", run)
+def heads_section(seed: int) -> Section:
+    """Heads of 64 in a model of 512: which width the scores must be divided by."""
+    measured = measure(64, torch.Generator().manual_seed(seed))
+    raw = measured.variance[0]
+    rows = [("√d_k = √64", raw / 64), ("√d_model = √512", raw / 512)]
+    return Section(
+        "The width of a head, not of the model",
+        "With 8 heads in a model of width 512, each product has 64 terms.",
+        (table("divided", ("divided by", "variance of the scores"), rows),),
+        (
+            Correction(
+                "softmax(Q Kᵀ / √d_model)",
+                "softmax(Q Kᵀ / √d_k), d_k the width of one head. The two are equal with one head only; with 8 heads "
+                "√d_model makes the variance 8 times too small, and the weights too even.",
+            ),
+        ),
+    )
+
+
+LESSON = Lesson(
+    "scaling",
+    "Why divide by √d_k",
+    "Dot products grow with the width and saturate the softmax.",
+    run,
+    source="Vaswani et al. 2017, section 3.2.1, footnote 4",
+    files=("nn/attention.py:ScaledDotProduct",),
+    takes={"width": WIDTHS[-1], "seed": SEED},
+    examples=("--width 128 --seed 1",),
+)
