@@ -57,7 +57,9 @@ def demo(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the run. Default: runs/demo, or runs/demo-SOURCE-TARGET.")
     ] = None,
-    to: Annotated[str, typer.Option(help="Target language: de, it, hi or en.")] = "de",
+    to: Annotated[
+        str | None, typer.Option(help="Target language: de, it, hi or en. Default: de, or en from another language.")
+    ] = None,
     from_language: Annotated[str, typer.Option(help="Source language: en, de, it or hi.")] = "en",
 ) -> None:
     """Train a small translator on a built-in corpus, translate sentences, explain one, write a report."""
@@ -72,6 +74,7 @@ def demo(
     from glassformer.tasks.translation import load, train_translator
 
     console = Console(highlight=False)
+    to = to or ("de" if from_language == "en" else "en")
     recipe = demo_recipe(phrasebook_name(from_language, to))
     out = out or Path("runs/demo" if (from_language, to) == ("en", "de") else f"runs/demo-{from_language}-{to}")
     with stopping_in_one_line(), TrainingDisplay(str(out)) as display:

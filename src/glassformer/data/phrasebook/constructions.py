@@ -37,10 +37,14 @@ def draft(
     render: Callable[[Choices], list[Token]],
     mark: str = ".",
     meaning: Meaning | None = None,
+    calling: float = 0.4,
 ) -> Draft:
-    """Finish a phrase. A sentence with "you" sometimes addresses somebody by name, which decides du, ihr or Sie."""
+    """Finish a phrase. A sentence with "you" sometimes addresses somebody by name, which decides du, ihr or Sie.
+
+    `calling` is the probability of that.
+    """
     second = any(token.text in ("you", "your") for token in source) or mark == "!"
-    vocative = _vocative(draw) if second and draw.chance(0.4) else None
+    vocative = _vocative(draw) if second and draw.chance(calling) else None
     lemmas = tuple(dict.fromkeys(draw.lemmas))
     return Draft(source, render, name, lemmas, tuple(draw.pairs), mark, vocative, meaning)
 

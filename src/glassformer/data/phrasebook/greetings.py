@@ -2,7 +2,7 @@
 
 One line per expression: `English | German [= another wording] | final mark`. A German word may say which English words
 it translates (`Guten:1 Morgen:2`). Braces hold what depends on the address: {du|ihr|Sie}. The last mark is that of both
-languages.
+languages; a full stop and an exclamation mark may replace each other.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ where are you | wo:1 {bist|seid|sind}:2 {du|ihr|Sie}:3 | ?
 what is your name | wie:1 {heißt|heißt|heißen}:234 {du|ihr|Sie}:3 | ?
 thank you | danke:12 = ich {danke|danke|danke}:1 {dir|euch|Ihnen}:2 | .
 thank you very much | vielen:34 Dank:12 = danke:12 sehr:34 | .
+yes , thank you | ja:1 , danke:34 | .
+no , thank you | nein:1 , danke:34 | .
+I am fine , thank you | mir:1 geht:2 es:2 gut:3 , danke:56 | .
+thank you for the invitation | danke:12 für:3 die:4 Einladung:5 | .
 thank you for your help | danke:12 für:3 {deine|eure|Ihre}:4 Hilfe:5 | .
 thank you for everything | danke:12 für:3 alles:4 | .
 many thanks | vielen:1 Dank:2 | !
@@ -97,7 +101,9 @@ def greeting(draw: Draw, name: str) -> Draft:
     english, wordings, mark = draw.one(EXPRESSIONS)
     draw.lemmas.append(english)
     said = Addressed(draw.key(), english, wordings[0], wordings[1:])
-    return draft(draw, name, said.english(), said.german, mark, Greeted(said))
+    if mark != "?" and draw.chance(0.4):
+        mark = "!" if mark == "." else "."
+    return draft(draw, name, said.english(), said.german, mark, Greeted(said), calling=0.1)
 
 
 def _somebody(draw: Draw) -> Nominal:

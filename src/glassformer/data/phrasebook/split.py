@@ -93,11 +93,11 @@ _GRAMMAR: dict[str, tuple[Callable[[Draw, str], Draft], int]] = {
     "clock-time": (facts.clock_time, 3),
     "date": (facts.date, 3),
     "predicate-noun": (situations.predicate_noun, 3),
-    "fondness": (situations.fondness, 3),
+    "fondness": (situations.fondness, 4),
     "instrument": (situations.instrument, 2),
-    "tasting": (situations.tasting, 2),
+    "tasting": (situations.tasting, 3),
     "whereabouts": (situations.whereabouts, 3),
-    "greeting": (greetings.greeting, 4),
+    "greeting": (greetings.greeting, 6),
 }
 CONSTRUCTIONS: tuple[str, ...] = tuple(_GRAMMAR)
 _MIXTURE = tuple(name for name, (_, weight) in _GRAMMAR.items() for _ in range(weight))

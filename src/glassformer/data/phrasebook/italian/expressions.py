@@ -84,6 +84,10 @@ where are you | dove:1 {sei|siete|è}:23
 what is your name | come:1 {ti|vi|si}:3 {chiami|chiamate|chiama}:24
 thank you | grazie:12
 thank you very much | molte:34 grazie:12 = grazie:12 mille:34
+yes , thank you | sì:1 , grazie:34
+no , thank you | no:1 , grazie:34
+I am fine , thank you | sto:12 bene:3 , grazie:56
+thank you for the invitation | grazie:12 per:3 l':4 invito:5
 thank you for your help | grazie:12 per:3 {il|il|il}:4 {tuo|vostro|Suo}:4 aiuto:5
 thank you for everything | grazie:12 di:3 tutto:4
 many thanks | tante:1 grazie:2
