@@ -51,7 +51,8 @@ def _joined(meaning: Joined, choices: Choices) -> list[Token]:
     one, other = _respectful(meaning.main, meaning.second), _respectful(meaning.second, meaning.main)
     main, second = Sentence(one, choices).words(), Sentence(other, choices).words()
     if meaning.conjunction is None:
-        return [*main, Token("कि"), *second]
+        asked = meaning.second.question
+        return [*main, Token("कि", (), (asked.key,) if asked else ()), *second]
     name, word, key = meaning.conjunction.source, fixed(meaning.conjunction, choices), (meaning.conjunction.key,)
     comma = [Token(",", (_COMMA,))]
     if name in ("if", "when"):

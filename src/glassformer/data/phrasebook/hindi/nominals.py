@@ -79,7 +79,12 @@ def phrase_tokens(
         text = " ".join(morphology.agreeing(word, noun.gender, honoured, oblique=oblique) for word in text.split())
         words = [*(Token(word, (key + 1,)) for word in text.split()), *words]
     words = _determiner(phrase, noun, choices, owner, oblique) + words
-    return words + ([Token(word, after[1]) for word in after[0].split()] if after else [])
+    return words + (_following(after[0], after[1], key) if after else [])
+
+
+def _following(word: str, keys: Keys, key: int) -> list[Token]:
+    """A postposition; one that English has no word for may be linked to its noun."""
+    return [Token(part, keys, () if keys else (key,)) for part in word.split()]
 
 
 def attribute(name: str, phrase: NounPhrase) -> str:
@@ -133,7 +138,7 @@ def marked(nominal: Nominal, word: str, keys: Keys, choices: Choices, owner: Nom
     if isinstance(nominal, NounPhrase):
         return phrase_tokens(nominal, choices, after=(word, keys), owner=owner)
     if isinstance(nominal, Name):
-        return [Token(NAMES[nominal.text], (nominal.key,)), *[Token(part, keys) for part in word.split()]]
+        return [Token(NAMES[nominal.text], (nominal.key,)), *_following(word, keys, nominal.key)]
     if isinstance(nominal, Referring):
         person = agreement(nominal, choices).person
     else:
@@ -147,10 +152,10 @@ def marked(nominal: Nominal, word: str, keys: Keys, choices: Choices, owner: Nom
     if first in ("के", "की", "का"):
         stem = morphology.POSSESSIVES[person]
         form = {"के": morphology.agreeing(stem, "m", True), "की": morphology.agreeing(stem, "f", False), "का": stem}[first]
-        return [Token(form, (*own, *(keys if not rest else ()))), *[Token(part, keys) for part in rest]]
+        return [Token(form, (*own, *(keys if not rest else ()))), *_following(" ".join(rest), keys, nominal.key)]
     if first == "से":
         return [Token(morphology.OBLIQUE[person] + first, (*own, *keys))]
-    return [Token(morphology.OBLIQUE[person], own), *[Token(part, keys) for part in (first, *rest)]]
+    return [Token(morphology.OBLIQUE[person], own), *_following(word, keys, nominal.key)]
 
 
 def direct(nominal: Nominal, choices: Choices, owner: Nominal | None = None) -> list[Token]:

@@ -29,7 +29,7 @@ chicken road cross wide be
 Your cat is a lovely cat. / Il tuo gatto è un gatto adorabile. = Il vostro gatto è un gatto \
 adorabile. = Il Suo gatto è un gatto adorabile. / 0-0 0-1 1-2 2-3 3-4 4-6 5-5 6-7 /  / \
 predicate-noun / be cat lovely
-I love food. / Amo il cibo. / 1-0 2-2 3-3 / 0-0 / fondness / love food
+I love food. / Amo il cibo. / 1-0 2-2 3-3 / 0-0 2-1 / fondness / love food
 I like eating ice-cream. / Mi piace mangiare gelato. / 0-0 1-1 2-2 3-3 4-4 /  / gern / eat ice-cream \
 like
 I love you very much. / Ti amo molto. = Vi amo molto. = La amo molto. / 1-1 2-0 3-2 4-2 5-3 / 0-1 / \
@@ -52,7 +52,7 @@ The money is in the bank. / Il denaro è nella banca. / 0-0 1-1 2-2 3-3 4-3 5-4 
 / money bank be
 The boat is on the river bank. / La barca è sulla riva del fiume. / 0-0 1-1 2-2 3-3 4-3 5-4 5-5 5-6 \
 6-4 6-5 6-6 7-7 /  / whereabouts / boat river bank be
-I love food very much. / Amo molto il cibo. / 1-0 2-3 3-1 4-1 5-4 / 0-0 / fondness / love food
+I love food very much. / Amo molto il cibo. / 1-0 2-3 3-1 4-1 5-4 / 0-0 2-2 / fondness / love food
 """
 
 DOCUMENT_SENTENCES: tuple[Phrase, ...] = phrases_of(_TABLE)

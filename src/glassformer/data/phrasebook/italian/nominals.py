@@ -76,6 +76,15 @@ def phrase_tokens(
 
     `none` is "" (nothing), "some" (delle mele) or "all" (le mele).
     """
+    found = _phrase_words(phrase, choices, before=before, none=none)
+    if phrase.determiner == "none":  # an article that English does not have
+        found = [token if token.sure != (phrase.key + 2,) else token._replace(sure=()) for token in found]
+    return [token if token.sure else token._replace(possible=(phrase.key,)) for token in found]
+
+
+def _phrase_words(
+    phrase: NounPhrase, choices: Choices, *, before: tuple[str, Keys] | None, none: str
+) -> list[Token]:
     noun, key = noun_of(phrase, choices), phrase.key
     core = _core(phrase, noun, choices)
     kind = "the" if phrase.determiner == "none" and none == "all" else phrase.determiner
@@ -150,7 +159,9 @@ def after_preposition(word: str, keys: Keys, nominal: Nominal, choices: Choices,
         return phrase_tokens(nominal, choices, before=(word, keys), none=none)
     lead = [Token(part, keys) for part in word.split()]
     if isinstance(nominal, Name):
+        lead = [token if keys else token._replace(possible=(nominal.key,)) for token in lead]
         return [*lead, Token(nominal.text, (nominal.key,))]
+    lead = [token if keys else token._replace(possible=(nominal.key,)) for token in lead]
     found = agreement(nominal, choices)
     stressed = "Lei" if found.polite else "lei" if found == Agreement(2, "f", False) else morphology.STRESSED[found.person]
     if word in ("dietro", "sotto", "su"):
