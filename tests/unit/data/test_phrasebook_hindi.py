@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -112,13 +113,13 @@ def test_statements_end_in_a_danda(book: Phrasebook) -> None:
         assert phrase.references[0][-1] == {".": "।"}.get(phrase.source[-1], phrase.source[-1])
 
 
-def test_the_verb_agrees_with_the_object_after_ne(book: Phrasebook) -> None:
+def test_the_verb_agrees_with_the_object_after_ne() -> None:
     """After ने the verb never agrees with the subject: "read" is पढ़ा for a novel, पढ़ी for a book, whoever reads."""
     known = {NOUNS["book"][0].text: "पढ़ी", NOUNS["novel"][0].text: "पढ़ा", NOUNS["letter"][0].text: "पढ़ी"}
     seen = Counter[str]()
     for phrase in phrasebook(target="hi", train=6_000, valid=0, test=0, seed=9).train:
         found = words(phrase.references[0])
-        for noun, verb in zip(found, found[1:], strict=False):
+        for noun, verb in pairwise(found):
             if noun in known and verb.startswith("पढ़") and phrase.construction == "perfect" and verb[3:4] in "ाी":
                 assert verb == known[noun], phrase
                 seen[verb] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_articles_and_nouns_agree(book: Phrasebook) -> None:
     checked = 0
     for phrase in book.train:
         found = words(phrase.references[0].lower().replace("'", "' "))
-        for article, word in zip(found, found[1:], strict=False):
+        for article, word in pairwise(found):
             if article in ("il", "lo", "la", "l'", "i", "gli", "le") and word in forms:
                 if (article, word) in (("la", "porta"), ("le", "porta"), ("lo", "porta"), ("gli", "porta")):
                     continue  # "la porta" may be "carries her"

@@ -389,7 +389,12 @@ def _likes(draw: Draw, clause: Clause, key: int) -> list[Token]:
     like = [Token("likes" if clause.subject.english_person() == 2 else "like", (key,))]
     if draw.chance(0.4):
         verb = Token(clause.verb.ing, (VERB,))
-        return [*clause.subject.english_subject(), *like, verb, *(clause.accusative.english() if clause.accusative else [])]
+        return [
+            *clause.subject.english_subject(),
+            *like,
+            verb,
+            *(clause.accusative.english() if clause.accusative else []),
+        ]
     like.append(Token("to", (), (key,)))
     rest = Clause(clause.subject, clause.verb, accusative=clause.accusative, complement=clause.complement)
     return clause.subject.english_subject() + like + rest.english(imperative=True)

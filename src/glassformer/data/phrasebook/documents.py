@@ -74,4 +74,13 @@ def phrases_of(table: str) -> tuple[Phrase, ...]:
 
 
 DOCUMENT_SENTENCES: tuple[Phrase, ...] = phrases_of(_TABLE)
-DOCUMENT_PAIRS = frozenset((("eat", "apple"), ("cross", "street"), ("see", "astronomer"), ("see", "telescope"), ("love", "food"), ("eat", "ice-cream")))
+DOCUMENT_PAIRS = frozenset(
+    (
+        ("eat", "apple"),
+        ("cross", "street"),
+        ("see", "astronomer"),
+        ("see", "telescope"),
+        ("love", "food"),
+        ("eat", "ice-cream"),
+    )
+)

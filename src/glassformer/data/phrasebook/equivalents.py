@@ -1,4 +1,4 @@
-"""English sentences that another language does not distinguish: "did not" and "didn't", he and she.
+"""English sentences that another language does not distinguish: "did not" and "didn't", he and she, must and have to.
 
 They are references for the direction into English. Nothing is guessed: a change counts only if the other side, rendered
 again, is the same.
@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from itertools import product
 
 from glassformer.data.phrasebook.aligned import Token
-from glassformer.data.phrasebook.clause import CONTRACTED, Clause
+from glassformer.data.phrasebook.clause import CONTRACTED, MODAL, Clause
 from glassformer.data.phrasebook.meaning import Compared, Existing, Greeted, Joined, Meaning
 from glassformer.data.phrasebook.nominal import Fixed, NounPhrase, Pronoun, Referring
+from glassformer.data.phrasebook.verbs import MODALS
 
 _FULL = {short: full if full == "can" else f"{full} not" for full, short in CONTRACTED.items()} | {"can't": "cannot"}
 _SHORT = {full: short for short, full in _FULL.items()}
 _NEGATIONS = frozenset((-1, -11))  # the keys of "not" in a first and a second clause
 _SWAPPED = {"he": "she", "she": "he", "him": "her", "his": "her", "himself": "herself"}
+_DUTIES = {"must": "have to", "have to": "must"}
 _MOST = 4  # pronouns that are changed independently
 
 
@@ -46,6 +48,35 @@ def with_contractions(sentences: list[str]) -> list[str]:
     return found
 
 
+def changed_wordings(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
+    """The English tokens after each change that may make no difference, while `meaning` has the same change."""
+    yield from swapped_genders(meaning, english)
+    yield from swapped_duties(meaning, english)
+
+
+def swapped_duties(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
+    """ "must help" for "has to help", and the other way round."""
+    for clause in _clauses(meaning):
+        modal = clause.modal
+        if modal is None or modal.name not in _DUTIES or clause.negated or clause.asked or clause.tense == "past":
+            continue
+        clause.modal = MODALS[_DUTIES[modal.name]]
+        yield _reworded(english, clause.shift + MODAL, "has" if clause.subject.english_person() == 2 else "have")
+        clause.modal = modal
+
+
+def _reworded(english: list[Token], key: int, have: str) -> list[Token]:
+    """must becomes have to; have to becomes must."""
+    found: list[Token] = []
+    for token in english:
+        if key in token.sure:
+            have_to = [Token(have, token.sure), Token("to", (), token.sure)]
+            found += have_to if token.text == "must" else [token._replace(text="must")]
+        elif key not in token.possible:
+            found.append(token)
+    return found
+
+
 def swapped_genders(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
     """The English tokens after each change of he and she, while `meaning` has the same change."""
     parts = list(_third_persons(meaning))[:_MOST]
@@ -68,17 +99,19 @@ def _third_persons(meaning: Meaning | None) -> Iterator[Pronoun | NounPhrase]:
             yield part  # type: ignore[misc]
 
 
-def _nominals(meaning: Meaning | None) -> Iterator[object]:
-    if meaning is None:
-        return
+def _clauses(meaning: Meaning | None) -> list[Clause]:
     if isinstance(meaning, Joined):
-        yield from (*_of_clause(meaning.main), *_of_clause(meaning.second))
-    elif isinstance(meaning, Compared):
-        yield from (*_of_clause(meaning.clause), meaning.other)
+        return [meaning.main, meaning.second]
+    return [] if meaning is None or isinstance(meaning, Existing | Greeted) else [meaning.clause]
+
+
+def _nominals(meaning: Meaning | None) -> Iterator[object]:
+    for clause in _clauses(meaning):
+        yield from _of_clause(clause)
+    if isinstance(meaning, Compared):
+        yield meaning.other
     elif isinstance(meaning, Greeted):
         yield meaning.thing
-    elif not isinstance(meaning, Existing):
-        yield from _of_clause(meaning.clause)
 
 
 def _of_clause(clause: Clause) -> Iterator[object]:

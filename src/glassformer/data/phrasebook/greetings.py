@@ -40,7 +40,8 @@ congratulations | herzlichen:1 Glückwunsch:1 = Glückwunsch:1 = Gratulation:1 |
 congratulations on your exam | herzlichen:1 Glückwunsch:1 zu:2 {deiner|eurer|Ihrer}:3 Prüfung:4 | !
 congratulations on the new flat | herzlichen:1 Glückwunsch:1 zur:23 neuen:4 Wohnung:5 | !
 congratulations from all of us | herzlichen:1 Glückwunsch:1 von:2 uns:5 allen:3 | !
-nice to meet you | schön:1 , {dich|euch|Sie}:4 kennenzulernen:23 = freut:1 mich , {dich|euch|Sie}:4 kennenzulernen:23 | .
+nice to meet you | schön:1 , {dich|euch|Sie}:4 kennenzulernen:23 \
+= freut:1 mich , {dich|euch|Sie}:4 kennenzulernen:23 | .
 nice to see you | schön:1 , {dich|euch|Sie}:4 zu:2 sehen:3 | .
 nice to see you again | schön:1 , {dich|euch|Sie}:4 wieder:5 zu:2 sehen:3 | .
 nice to hear from you | schön:1 , von:4 {dir|euch|Ihnen}:5 zu:2 hören:3 | .

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from glassformer.data.phrasebook.aligned import Choices, Links, Token, links, renderings, sentence
+from glassformer.data.phrasebook.equivalents import changed_wordings, spelled_out, with_contractions
 from glassformer.data.phrasebook.language import Language
-from glassformer.data.phrasebook.equivalents import spelled_out, swapped_genders, with_contractions
 from glassformer.data.phrasebook.meaning import Meaning, MissingWord
 
 
@@ -85,9 +85,9 @@ class Draft:
         return self.english + called_english + end, targets
 
     def _equal_in(self, language: Language | None, target: str) -> list[str]:
-        """The same with he for she, him for her ..., wherever the other language makes no difference."""
+        """The same with he for she, must for have to ..., wherever the other language makes no difference."""
         found = []
-        for english in swapped_genders(self.meaning, self.english):
+        for english in changed_wordings(self.meaning, self.english):
             changed = replace(self, english=english)
             sides = changed._sides(language)
             if sentence(sides[1][0]) == target:

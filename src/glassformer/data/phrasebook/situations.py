@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from glassformer.data.phrasebook.adjectives import FITTING
-from glassformer.data.phrasebook.adverbials import PLACES
 from glassformer.data.phrasebook.clause import PREPOSITION, Clause
 from glassformer.data.phrasebook.constructions import asked, forget_object, stated
 from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, PredicateNoun, Prepositional, Pronoun
-from glassformer.data.phrasebook.nouns import NOUNS, Noun, nouns_of
+from glassformer.data.phrasebook.nouns import NOUNS, nouns_of
 from glassformer.data.phrasebook.phrase import Draft
 from glassformer.data.phrasebook.sampling import Draw
 from glassformer.data.phrasebook.verbs import VERBS
 
 _PEOPLE = nouns_of("person kin -guest")
 _ROLES = nouns_of("friend neighbour colleague student teacher doctor astronomer")
-_KINDS = tuple(noun for noun in nouns_of("animal clothes vehicle furniture text food") if FITTING[noun.english] and not noun.mass)
+_KINDS = tuple(
+    noun for noun in nouns_of("animal clothes vehicle furniture text food") if FITTING[noun.english] and not noun.mass
+)
 _GENERIC = nouns_of("food drink music pet animal -chicken -duck -fish -wild book film city")
 _TOOLS = {
     "see": "telescope camera", "cut": "knife", "eat": "fork spoon knife", "photograph": "camera", "look for": "lamp",

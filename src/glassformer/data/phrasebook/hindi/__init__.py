@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import VERB, Clause
-from glassformer.data.phrasebook.hindi.clauses import Sentence, fixed
+from glassformer.data.phrasebook.hindi.clauses import Sentence
 from glassformer.data.phrasebook.hindi.documents import DOCUMENT_SENTENCES
 from glassformer.data.phrasebook.hindi.expressions import GREETINGS, NAMES
 from glassformer.data.phrasebook.hindi.nominals import agreement, direct, familiar, marked, phrase_tokens, place_tokens
 from glassformer.data.phrasebook.hindi.nouns import NOUNS
+from glassformer.data.phrasebook.hindi.verb_groups import fixed
 from glassformer.data.phrasebook.meaning import Compared, Enjoyed, Existing, Greeted, Joined, Meaning, MissingWord, Said
 from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Pronoun, Referring, linked
 from glassformer.data.phrasebook.phrase import Vocative

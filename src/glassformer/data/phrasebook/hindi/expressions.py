@@ -1,8 +1,8 @@
 """The fixed expressions of the Hindi side: adverbs, places, names, greetings, by their English wording.
 
-Each line is `English | Hindi [= another wording]`. A word may say which English words it translates (`कल:1`), and braces
-hold what depends on the address: {तुम|आप}. Greetings with a noun phrase show its place as "~", after which "ने" and the
-like follow.
+Each line is `English | Hindi [= another wording]`. A word may say which English words it translates (`कल:1`), and
+braces hold what depends on the address: {आप|तुम}. Greetings with a noun phrase show its place as "~", before its
+postposition.
 """
 
 from __future__ import annotations
@@ -125,8 +125,10 @@ NAMES = dict(
         strict=True,
     )
 )  # fmt: skip
-ON = ("bridge", "beach", "island", "sofa", "chair", "river bank", "station", "airport", "lake", "door", "window", "street",
-      "road", "square")  # fmt: skip
+ON = (  # places that take पर where English has in or at
+    "bridge", "beach", "island", "sofa", "chair", "river bank", "station", "airport", "lake", "door", "window",
+    "street", "road", "square",
+)  # fmt: skip
 SPOTS = {
     "on": "पर", "under": "के नीचे", "behind": "के पीछे", "next to": "के पास", "in front of": "के सामने", "with": "से",
     "in": "में", "into": "में", "at": "में",

@@ -64,8 +64,6 @@ def noun_of(phrase: NounPhrase, choices: Choices) -> HindiNoun:
     return man
 
 
-
-
 def phrase_tokens(
     phrase: NounPhrase, choices: Choices, *, after: tuple[str, Keys] | None = None, owner: Nominal | None = None
 ) -> list[Token]:
@@ -151,7 +149,9 @@ def marked(nominal: Nominal, word: str, keys: Keys, choices: Choices, owner: Nom
         return [Token(morphology.ERGATIVE[person], (*own, *keys))]
     if first in ("के", "की", "का"):
         stem = morphology.POSSESSIVES[person]
-        form = {"के": morphology.agreeing(stem, "m", True), "की": morphology.agreeing(stem, "f", False), "का": stem}[first]
+        form = {"के": morphology.agreeing(stem, "m", True), "की": morphology.agreeing(stem, "f", False), "का": stem}[
+            first
+        ]
         return [Token(form, (*own, *(keys if not rest else ()))), *_following(" ".join(rest), keys, nominal.key)]
     if first == "से":
         return [Token(morphology.OBLIQUE[person] + first, (*own, *keys))]

@@ -7,11 +7,12 @@ import re
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import VERB
 from glassformer.data.phrasebook.italian import morphology
-from glassformer.data.phrasebook.italian.clauses import Sentence, experiencer, fixed, part_tokens
+from glassformer.data.phrasebook.italian.clauses import Sentence, experiencer
 from glassformer.data.phrasebook.italian.documents import DOCUMENT_SENTENCES
 from glassformer.data.phrasebook.italian.expressions import GREETINGS
 from glassformer.data.phrasebook.italian.nominals import after_preposition, agreement, elided, phrase_tokens
 from glassformer.data.phrasebook.italian.nouns import ADJECTIVES
+from glassformer.data.phrasebook.italian.verb_groups import fixed, part_tokens
 from glassformer.data.phrasebook.meaning import Compared, Enjoyed, Existing, Greeted, Joined, Meaning, MissingWord, Said
 from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Pronoun, address, linked
 from glassformer.data.phrasebook.phrase import Vocative

@@ -163,7 +163,7 @@ def conjugate(infinitive: str, participle: str = "", *, isc: bool = False) -> Co
         imperfect = ("ero", "eri", "era", "eravamo", "eravate", "erano")
     future = tuple(ahead + ending for ending in ("ò", "ai", "à", "emo", "ete", "anno"))
     regular = {"are": "ato", "ere": "uto", "ire": "ito"}[kind]
-    gerund = old + "ndo" if kind == "are" or irregular and old.endswith("e") else stem + "endo"
+    gerund = old + "ndo" if kind == "are" or (irregular and old.endswith("e")) else stem + "endo"
     familiar = present[2] if kind == "are" and not irregular else present[1]
     familiar = {"dare": "da'", "fare": "fa'", "andare": "va'", "dire": "di'", "stare": "sta'"}.get(infinitive, familiar)
     return Conjugation(

@@ -82,9 +82,7 @@ def phrase_tokens(
     return [token if token.sure else token._replace(possible=(phrase.key,)) for token in found]
 
 
-def _phrase_words(
-    phrase: NounPhrase, choices: Choices, *, before: tuple[str, Keys] | None, none: str
-) -> list[Token]:
+def _phrase_words(phrase: NounPhrase, choices: Choices, *, before: tuple[str, Keys] | None, none: str) -> list[Token]:
     noun, key = noun_of(phrase, choices), phrase.key
     core = _core(phrase, noun, choices)
     kind = "the" if phrase.determiner == "none" and none == "all" else phrase.determiner
@@ -163,7 +161,9 @@ def after_preposition(word: str, keys: Keys, nominal: Nominal, choices: Choices,
         return [*lead, Token(nominal.text, (nominal.key,))]
     lead = [token if keys else token._replace(possible=(nominal.key,)) for token in lead]
     found = agreement(nominal, choices)
-    stressed = "Lei" if found.polite else "lei" if found == Agreement(2, "f", False) else morphology.STRESSED[found.person]
+    stressed = (
+        "Lei" if found.polite else "lei" if found == Agreement(2, "f", False) else morphology.STRESSED[found.person]
+    )
     if word in ("dietro", "sotto", "su"):
         lead.append(Token("di", keys))
     return [*lead, Token(stressed, (nominal.key,))]
