@@ -47,7 +47,7 @@ def test_as_json_it_is_a_list_of_cards(command: Command, monkeypatch: pytest.Mon
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A phrasebook that is drawn quickly."""
-    draw = lambda *, train, **languages: phrasebook(train=60, valid=0, test=0, **languages)  # noqa: E731
+    draw = lambda *, source, target, **_: phrasebook(source=source, target=target, train=60, valid=0, test=0)  # noqa: E731
     monkeypatch.setattr("glassformer.data.phrasebook.phrasebook", draw)
 
 

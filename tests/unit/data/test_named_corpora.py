@@ -109,9 +109,7 @@ def test_every_card_says_what_one_must_know() -> None:
 
 
 def test_a_wrong_name_is_reported_with_the_right_ones() -> None:
-    with pytest.raises(
-        DataError, match=r"no corpus 'Statkan'. Available: phrasebook, .*, statcan. Did you mean statcan\?"
-    ):
+    with pytest.raises(DataError, match=r"no corpus 'Statkan'. Available: phrasebook, .* Did you mean statcan\?"):
         corpus_pairs("Statkan")
     with pytest.raises(DataError, match=r"no corpus 'wmt14'\. Available: phrasebook, .*, statcan\.$"):
         corpus_card("wmt14")
@@ -131,7 +129,9 @@ def test_the_phrasebook_is_always_here_with_all_its_references(monkeypatch: pyte
 def test_the_phrasebook_of_two_languages_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert phrasebook_name("en", "de") == "phrasebook"  # its name before there were others
     assert phrasebook_name("hi", "en") == "phrasebook-hi-en"
-    with pytest.raises(DataError, match="no phrasebook it-de. Available .*: en-de, en-it, en-hi, de-en, it-en, hi-en"):
+    with pytest.raises(
+        DataError, match=r"no phrasebook it-de\. Available .*: en-de, en-it, en-hi, de-en, it"
+    ):
         phrasebook_name("it", "de")
     small = partial(phrasebook, valid=0, test=0)
     monkeypatch.setattr("glassformer.data.phrasebook.phrasebook", small)

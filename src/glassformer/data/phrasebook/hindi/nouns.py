@@ -281,32 +281,31 @@ class HindiNoun:
         return _form(self.text, self.gender, plural=plural, oblique=oblique)
 
 
+_SHORTENED = {"ी": "ि", "ई": "इ", "ू": "ु"}  # long vowels before -याँ, -यों and -ओं
+
+
 def _form(text: str, gender: str, *, plural: bool, oblique: bool) -> str:
-    if gender == "m":
-        if text.endswith("ा"):
-            return text[:-1] + "ों" if plural and oblique else text[:-1] + "े" if plural or oblique else text
-        if plural and oblique:
-            return text[:-1] + "ियों" if text.endswith("ी") else text[:-1] + "ुओं" if text.endswith("ू") else _ending(text)
+    last = text[-1]
+    if gender == "m" and last == "ा":
+        return text[:-1] + "ों" if plural and oblique else text[:-1] + "े" if plural or oblique else text
+    if not plural or (gender == "m" and not oblique):
         return text
-    if not plural:
-        return text
-    if text.endswith("ी"):
-        return text[:-1] + ("ियों" if oblique else "ियाँ")
-    if text.endswith("िया"):
+    if gender == "f" and text.endswith("िया"):
         return text[:-1] + ("ों" if oblique else "ाँ")
+    if last in "ीई":
+        return text[:-1] + _SHORTENED[last] + ("यों" if oblique else "याँ")
     if oblique:
-        return _ending(text)
-    return text + "एँ" if text[-1] in _VOWEL_SIGNS else text + "ें"
+        return _oblique_plural(text)
+    return text + "एँ" if last in _VOWEL_SIGNS else text + "ें"
 
 
 _VOWEL_SIGNS = "ािीुूेैोौईउएआओ"
 
 
-def _ending(text: str) -> str:
-    """The oblique plural of other endings: किताबों, माताओं."""
-    if text.endswith("ँ"):
-        return text + "ओं" if text[-2] in _VOWEL_SIGNS else text + "ों"
-    return text + "ओं" if text[-1] in _VOWEL_SIGNS else text + "ों"
+def _oblique_plural(text: str) -> str:
+    """किताबों, माताओं, आलुओं."""
+    text = text[:-1] + _SHORTENED.get(text[-1], text[-1])
+    return text + "ओं" if text[-1] in _VOWEL_SIGNS + "ु" else text + "ों"
 
 
 def _nouns(table: str) -> dict[str, tuple[HindiNoun, HindiNoun | None]]:
