@@ -286,6 +286,10 @@ _SHORTENED = {"ी": "ि", "ई": "इ", "ू": "ु"}  # long vowels before -�
 
 def _form(text: str, gender: str, *, plural: bool, oblique: bool) -> str:
     last = text[-1]
+    if last == "ो":  # रेडियो, फ़ोटो
+        return text
+    if text.endswith("ाँ") and plural and (gender == "f" or oblique):  # रेस्तराओं
+        return text[:-1] + ("ओं" if oblique else "एँ")
     if gender == "m" and last == "ा":
         return text[:-1] + "ों" if plural and oblique else text[:-1] + "े" if plural or oblique else text
     if not plural or (gender == "m" and not oblique):
