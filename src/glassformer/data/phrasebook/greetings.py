@@ -2,7 +2,7 @@
 
 One line per expression: `English | German [= another wording] | final mark`. A German word may say which English words
 it translates (`Guten:1 Morgen:2`). Braces hold what depends on the address: {du|ihr|Sie}. The last mark is that of both
-languages; a full stop and an exclamation mark may replace each other.
+languages.
 """
 
 from __future__ import annotations
@@ -102,8 +102,6 @@ def greeting(draw: Draw, name: str) -> Draft:
     english, wordings, mark = draw.one(EXPRESSIONS)
     draw.lemmas.append(english)
     said = Addressed(draw.key(), english, wordings[0], wordings[1:])
-    if mark != "?" and draw.chance(0.4):
-        mark = "!" if mark == "." else "."
     return draft(draw, name, said.english(), said.german, mark, Greeted(said), calling=0.1)
 
 

@@ -106,7 +106,23 @@ for _entry in VERBS.values():
     _OBJECTS.setdefault(_entry.name, set()).update(noun.english for noun in _entry.objects)
 # Lemmas that make a construction what it is ("know" in "I do not know whether") cannot be held out from it.
 _ESSENTIAL = frozenset(
-    ["be", "have", "know", "like", "cost", "belong to", "put", "lie", "stand", "time", "money", "rain", "snow"]
+    [
+        "be",
+        "have",
+        "know",
+        "like",
+        "love",
+        "cost",
+        "belong to",
+        "taste of",
+        "put",
+        "lie",
+        "stand",
+        "time",
+        "money",
+        "rain",
+        "snow",
+    ]
 )
 # If a noun decides the German verb (to put a glass is "stellen", a book "legen"), each must be in training.
 _LEXICAL = frozenset(["placement", "put"])
