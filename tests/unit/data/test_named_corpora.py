@@ -129,9 +129,7 @@ def test_the_phrasebook_is_always_here_with_all_its_references(monkeypatch: pyte
 def test_the_phrasebook_of_two_languages_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert phrasebook_name("en", "de") == "phrasebook"  # its name before there were others
     assert phrasebook_name("hi", "en") == "phrasebook-hi-en"
-    with pytest.raises(
-        DataError, match=r"no phrasebook it-de\. Available .*: en-de, en-it, en-hi, de-en, it"
-    ):
+    with pytest.raises(DataError, match=r"no phrasebook it-de\. Available .*: en-de, en-it, en-hi, de-en, it"):
         phrasebook_name("it", "de")
     small = partial(phrasebook, valid=0, test=0)
     monkeypatch.setattr("glassformer.data.phrasebook.phrasebook", small)
