@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from glassformer.tasks.translation import TranslationRecipe
+    from glassformer.tasks.translation.translator import Translator
+
 EXAMPLES = """
-[bold]Example[/bold]
+[bold]Examples[/bold]
 
   glassformer demo
+
+  glassformer demo --to it
+      [dim]English to Italian; --to hi: English to Hindi[/dim]
+
+  glassformer demo --from-language hi --to en
+      [dim]the other direction, into runs/demo-hi-en[/dim]
 
 Afterwards, use it like any other run:
 
@@ -36,28 +47,36 @@ SENTENCES = (
     "My sister gave the child a small ball.",
     "We are going to the station tomorrow.",
 )
-OPENED = SENTENCES[0]
 
 
 def add_to(app: typer.Typer) -> None:
     app.command(epilog=EXAMPLES)(demo)
 
 
-def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("runs/demo")) -> None:
-    """Train a small translator on the built-in corpus, translate ten sentences, explain one, write a report."""
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the run. Default: runs/demo, or runs/demo-SOURCE-TARGET.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="Target language: de, it, hi or en. Default: de, or en from another language.")
+    ] = None,
+    from_language: Annotated[str, typer.Option(help="Source language: en, de, it or hi.")] = "en",
+) -> None:
+    """Train a small translator on a built-in corpus, translate sentences, explain one, write a report."""
     from rich.console import Console
 
     from glassformer.cli.display import TrainingDisplay
-    from glassformer.cli.recipes import shipped_recipe
     from glassformer.cli.stopping import stopping_in_one_line
-    from glassformer.config import validate
+    from glassformer.data.corpora import phrasebook_name
     from glassformer.errors import RunError
     from glassformer.explain.view import explanation_view
     from glassformer.store.run import REPORT, RunFolder
-    from glassformer.tasks.translation import TranslationRecipe, load, train_translator
+    from glassformer.tasks.translation import load, train_translator
 
     console = Console(highlight=False)
-    recipe = validate(TranslationRecipe, tomllib.loads(shipped_recipe("demo")), origin="the demo's recipe")
+    to = to or ("de" if from_language == "en" else "en")
+    recipe = demo_recipe(phrasebook_name(from_language, to))
+    out = out or Path("runs/demo" if (from_language, to) == ("en", "de") else f"runs/demo-{from_language}-{to}")
     with stopping_in_one_line(), TrainingDisplay(str(out)) as display:
         progress = train_translator(recipe, out, watcher=display)
     if not progress.stopped:
@@ -70,13 +89,50 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the run.")] = Path("
     if head is None:
         raise RunError(f"{out} is not a run of the demo. Choose another --out.")
     translator = load(out)
-    console.print("\n[bold]Ten sentences[/bold]")
-    for source, target in zip(SENTENCES, translator.translate(SENTENCES), strict=True):
-        console.print(f"  {source}\n    [bold]{target}[/bold]")
-    console.print(f"\n[bold]Inside one of them[/bold]: {OPENED}")
-    console.print(explanation_view(translator.explain(OPENED), layer=head["layer"], head=head["head"]))
+    opened = show_sentences(console, translator, from_language, to)
+    console.print(f"\n[bold]Inside one of them[/bold]: {opened}")
+    console.print(explanation_view(translator.explain(opened), layer=head["layer"], head=head["head"]))
     show_scores(console, measured)
     console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")
+
+
+def demo_recipe(corpus: str) -> TranslationRecipe:
+    """The recipe of the demo, for one of the phrasebooks."""
+    from glassformer.cli.recipes import shipped_recipe
+    from glassformer.config import validate
+    from glassformer.tasks.translation import TranslationRecipe
+
+    settings = tomllib.loads(shipped_recipe("demo"))
+    settings["data"]["corpus"] = corpus
+    return validate(TranslationRecipe, settings, origin="the demo's recipe")
+
+
+def show_sentences(console: Console, translator: Translator, source: str, target: str) -> str:
+    """Everyday sentences of the project's founding documents, and whether each translation is a correct one.
+
+    Into German, ten others come first. Returns the sentence to look into.
+    """
+    from glassformer.data.phrasebook import document_sentences
+
+    if (source, target) == ("en", "de"):
+        console.print("\n[bold]Ten sentences[/bold]")
+        show_pairs(console, SENTENCES, translator.translate(SENTENCES))
+    phrases = document_sentences(source=source, target=target)
+    sources = [phrase.source for phrase in phrases]
+    found = translator.translate(sources)
+    right = [text in phrase.references for phrase, text in zip(phrases, found, strict=True)]
+    console.print(f"\n[bold]The sentences of the founding documents[/bold]: {sum(right)} of {len(right)} are correct")
+    show_pairs(console, sources, found, right)
+    return sources[0]
+
+
+def show_pairs(
+    console: Console, sources: Sequence[str], targets: Sequence[str], right: Sequence[bool] | None = None
+) -> None:
+    """Each sentence above its translation; a cross marks what is not a correct one."""
+    for place, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        mark = "" if right is None or right[place] else "  [red]✗[/red]"
+        console.print(f"  {source}\n    [bold]{target}[/bold]{mark}")
 
 
 def show_scores(console: Console, measured: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from glassformer.data import statcan
 from glassformer.errors import DataError
@@ -62,10 +63,29 @@ def corpus_card(name: str) -> CorpusCard:
 # The phrasebook
 
 
-def read_phrasebook(size: int, progress: Progress | None) -> NamedCorpus:
+PHRASEBOOKS: dict[str, Pair] = {  # source and target
+    "phrasebook": ("en", "de"),
+    "phrasebook-en-it": ("en", "it"),
+    "phrasebook-en-hi": ("en", "hi"),
+    "phrasebook-de-en": ("de", "en"),
+    "phrasebook-it-en": ("it", "en"),
+    "phrasebook-hi-en": ("hi", "en"),
+}
+
+
+def phrasebook_name(source: str, target: str) -> str:
+    """The corpus of these two languages."""
+    for name, languages in PHRASEBOOKS.items():
+        if languages == (source, target):
+            return name
+    known = ", ".join(f"{one}-{other}" for one, other in PHRASEBOOKS.values())
+    raise DataError(f"There is no phrasebook {source}-{target}. Available (source-target): {known}.")
+
+
+def read_phrasebook(languages: Pair, size: int, progress: Progress | None) -> NamedCorpus:
     from glassformer.data.phrasebook import phrasebook  # its word lists take a moment to load
 
-    book = phrasebook(train=size, progress=progress)
+    book = phrasebook(source=languages[0], target=languages[1], train=size, progress=progress)
     valid, test = ([(phrase.source, phrase.references) for phrase in part] for part in (book.valid, book.test))
     return NamedCorpus([(phrase.source, phrase.references[0]) for phrase in book.train], valid, test)
 
@@ -123,20 +143,24 @@ def _questions(found: dict[str, list[str]]) -> list[Question]:
     return [(source, tuple(targets)) for source, targets in found.items()]
 
 
+def _phrasebook_card(name: str, languages: Pair) -> CorpusCard:
+    return CorpusCard(
+        name=name,
+        languages=languages,
+        pairs=None,
+        licence="Apache-2.0, as Glassformer itself",
+        about="Everyday sentences from a built-in grammar, with every correct translation and the word alignment. "
+        "The test part has combinations of words that are not in the training part.",
+        get="built in; nothing to download",
+        is_here=lambda: True,
+        read=partial(read_phrasebook, languages),
+    )
+
+
 CORPORA = {
     card.name: card
     for card in (
-        CorpusCard(
-            name="phrasebook",
-            languages=("en", "de"),
-            pairs=None,
-            licence="Apache-2.0, as Glassformer itself",
-            about="Everyday sentences from a built-in grammar, with every correct translation and the word alignment. "
-            "The test part has combinations of words that are not in the training part.",
-            get="built in; nothing to download",
-            is_here=lambda: True,
-            read=read_phrasebook,
-        ),
+        *(_phrasebook_card(name, languages) for name, languages in PHRASEBOOKS.items()),
         CorpusCard(
             name="statcan",
             languages=("en", "fr"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from glassformer.data import statcan
-from glassformer.data.corpora import CORPORA, corpus_card, corpus_pairs, split
+from glassformer.data.corpora import CORPORA, PHRASEBOOKS, corpus_card, corpus_pairs, phrasebook_name, split
 from glassformer.data.phrasebook import phrasebook
 from glassformer.errors import DataError
 
@@ -99,7 +99,8 @@ def pairs_of(corpus: Any) -> set[tuple[str, str]]:
 
 
 def test_every_card_says_what_one_must_know() -> None:
-    assert set(CORPORA) == {"phrasebook", "statcan"}
+    assert set(CORPORA) == {*PHRASEBOOKS, "statcan"}
+    assert {CORPORA[name].languages for name in PHRASEBOOKS} == set(PHRASEBOOKS.values())
     for name, card in CORPORA.items():
         assert card.name == name
         assert all(len(code) == 2 for code in card.languages)
@@ -108,9 +109,9 @@ def test_every_card_says_what_one_must_know() -> None:
 
 
 def test_a_wrong_name_is_reported_with_the_right_ones() -> None:
-    with pytest.raises(DataError, match=r"no corpus 'Statkan'. Available: phrasebook, statcan. Did you mean statcan\?"):
+    with pytest.raises(DataError, match=r"no corpus 'Statkan'. Available: phrasebook, .* Did you mean statcan\?"):
         corpus_pairs("Statkan")
-    with pytest.raises(DataError, match=r"no corpus 'wmt14'\. Available: phrasebook, statcan\.$"):
+    with pytest.raises(DataError, match=r"no corpus 'wmt14'\. Available: phrasebook, .*, statcan\.$"):
         corpus_card("wmt14")
 
 
@@ -123,6 +124,18 @@ def test_the_phrasebook_is_always_here_with_all_its_references(monkeypatch: pyte
     assert (len(corpus.train), len(corpus.valid), len(corpus.test)) == (5000, 20, 30)
     assert any(len(references) > 1 for _, references in corpus.test)
     assert told
+
+
+def test_the_phrasebook_of_two_languages_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert phrasebook_name("en", "de") == "phrasebook"  # its name before there were others
+    assert phrasebook_name("hi", "en") == "phrasebook-hi-en"
+    with pytest.raises(DataError, match=r"no phrasebook it-de\. Available .*: en-de, en-it, en-hi, de-en, it"):
+        phrasebook_name("it", "de")
+    small = partial(phrasebook, valid=0, test=0)
+    monkeypatch.setattr("glassformer.data.phrasebook.phrasebook", small)
+    there = corpus_pairs("phrasebook-en-it", size=100).train
+    assert there[0] == ("I ate an apple.", "Ho mangiato una mela.")
+    assert corpus_pairs("phrasebook-it-en", size=100).train[0] == there[0][::-1]
 
 
 # The package

@@ -15,7 +15,17 @@ from __future__ import annotations
 
 from glassformer.data.phrasebook.aligned import words
 from glassformer.data.phrasebook.documents import DOCUMENT_SENTENCES
+from glassformer.data.phrasebook.language import LANGUAGES
 from glassformer.data.phrasebook.phrase import Phrase
-from glassformer.data.phrasebook.split import CONSTRUCTIONS, Phrasebook, phrasebook
+from glassformer.data.phrasebook.split import CONSTRUCTIONS, Phrasebook, document_sentences, phrasebook
 
-__all__ = ["CONSTRUCTIONS", "DOCUMENT_SENTENCES", "Phrase", "Phrasebook", "phrasebook", "words"]
+__all__ = [
+    "CONSTRUCTIONS",
+    "DOCUMENT_SENTENCES",
+    "LANGUAGES",
+    "Phrase",
+    "Phrasebook",
+    "document_sentences",
+    "phrasebook",
+    "words",
+]

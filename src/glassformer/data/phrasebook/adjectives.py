@@ -35,7 +35,7 @@ interesting more_interesting | interessant interessanter | text film museum game
 question man woman city show
 boring more_boring | langweilig langweiliger | text film game museum party concert man
 exciting more_exciting | spannend spannender | text film game story
-good better | gut besser | text film idea plan restaurant hotel teacher doctor friend wine game \
+good better | gut besser | food drink -butter text film idea plan restaurant hotel teacher doctor friend wine game \
 student song
 bad worse | schlecht schlechter | film idea plan restaurant hotel student song joke
 funny funnier | lustig lustiger | text film joke song hat man boy girl game picture
@@ -44,6 +44,9 @@ short shorter | kurz kürzer | text film street dress sentence word skirt
 difficult more_difficult | schwierig schwieriger | question language sentence exam game topic word text
 simple simpler | einfach einfacher | question plan sentence language game idea word exam
 tasty tastier | lecker leckerer | food juice -butter -rice
+healthy healthier | gesund gesünder | fruit salad fish tomato potato soup bread milk tea kin child man \
+woman baby animal
+lovely lovelier | lieb lieber | pet kin child girl woman friend teacher horse
 fresh - | frisch frischer | fruit baked milk butter fish egg salad
 hot hotter | heiß heißer | hot potato water milk pizza
 cold colder | kalt kälter | drink soup milk room water lake
@@ -63,7 +66,7 @@ loud louder | laut lauter | music sound street dog radio child party television
 quiet quieter | ruhig ruhiger | street village hotel room child park flat
 clean cleaner | sauber sauberer | clothes room window tableware car bathroom kitchen beach hotel
 dirty dirtier | schmutzig schmutziger | clothes room window tableware car bicycle ball dog
-wide wider | breit breiter | street river bridge bed
+wide wider | breit breiter | street road river bridge bed
 deep deeper | tief tiefer | lake river
 high higher | hoch höher hoh | mountain bridge tree
 fast faster | schnell schneller | vehicle train ship horse

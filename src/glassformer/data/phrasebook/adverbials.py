@@ -113,7 +113,7 @@ TOWNS = {
 
 # Noun: English preposition of place, its German one; English preposition of direction, its German ones, best first.
 PLACES: dict[str, tuple[str, str, str, str]] = {
-    name: (place, german_place, goal, german_goal)
+    name.replace("_", " "): (place, german_place, goal, german_goal)
     for names, place, german_place, goal, german_goal in (
         ("cinema theatre museum restaurant hotel library church", "in", "in", "to", "in"),
         ("park garden city village forest hospital office", "in", "in", "to", "in"),
@@ -130,6 +130,7 @@ PLACES: dict[str, tuple[str, str, str, str]] = {
         ("square", "on", "an", "to", "auf"),
         ("table window door gate", "at", "an", "to", "an"),
         ("bed street tree", "in", "in", "to", "in"),
+        ("river_bank", "on", "an", "to", "an"),
     )
     for name in names.split()
 }

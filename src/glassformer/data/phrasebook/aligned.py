@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 Keys = tuple[int, ...]
 Links = frozenset[tuple[int, int]]
 T = TypeVar("T")
-_PUNCTUATION = (",", ".", "?", "!")
-_WORD = re.compile(r"\d+\.(?=\s)|[^\s,.?!]+|[,.?!]")
+_PUNCTUATION = (",", ".", "?", "!", "।")
+_WORD = re.compile(r"\d+\.(?=\s)|[^\s,.?!।]+|[,.?!।]")
 
 
 class Token(NamedTuple):
@@ -31,7 +31,7 @@ def tokens(text: str, *sure: int) -> list[Token]:
 
 
 def words(text: str) -> list[str]:
-    """Split a sentence into the words that alignments count: at blanks, with , . ? ! as words of their own.
+    """Split a sentence into the words that alignments count: at blanks, with , . ? ! । as words of their own.
 
     The dot of an ordinal number within the sentence ("am 3. Mai") stays with its number.
     """
@@ -83,6 +83,10 @@ class Choices:
             made[key] = self._script[place] if place < len(self._script) else 0
             self._sizes.append(count)
         return made[key]
+
+    def made(self, key: str) -> int | None:
+        """The option taken at the choice `key` so far; None if nobody asked yet."""
+        return self._made.get(key)
 
     def following(self) -> tuple[int, ...] | None:
         """The script of the next rendering, or None after the last."""

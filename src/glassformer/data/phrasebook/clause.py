@@ -15,7 +15,7 @@ from glassformer.data.phrasebook.verbs import MODALS, VERBS, Modal, Verb
 
 VERB, AUXILIARY, MODAL = -2, -3, -4  # keys of the verb group; a second clause shifts them, see `Clause.shift`
 _BE = {"present": ("am", "are", "is", "are", "are", "are"), "past": ("was", "were", "was", "were", "were", "were")}
-_CONTRACTED = {
+CONTRACTED = {
     "do": "don't", "does": "doesn't", "did": "didn't", "is": "isn't", "are": "aren't", "was": "wasn't",
     "were": "weren't", "can": "can't", "will": "won't", "has": "hasn't", "have": "haven't", "could": "couldn't",
     "should": "shouldn't",
@@ -127,8 +127,8 @@ class Clause:
         if not self.negated:
             return [Token(form, sure, possible)]
         negation = self.shift + NEGATION
-        if self.contracted and form in _CONTRACTED:
-            return [Token(_CONTRACTED[form], (*sure, negation), possible)]
+        if self.contracted and form in CONTRACTED:
+            return [Token(CONTRACTED[form], (*sure, negation), possible)]
         if form == "can":
             return [Token("cannot", (*sure, negation), possible)]
         return [Token(form, sure, possible), Token("not", (negation,))]

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from glassformer.data.phrasebook import german
 from glassformer.data.phrasebook.adverbials import MEN, SURNAMES, WOMEN, Adverb
 from glassformer.data.phrasebook.aligned import Choices, Token
-from glassformer.data.phrasebook.clause import Clause
+from glassformer.data.phrasebook.clause import VERB, Clause
+from glassformer.data.phrasebook.meaning import Enjoyed, Meaning, Said
 from glassformer.data.phrasebook.nominal import Fixed, NounPhrase, Pronoun
 from glassformer.data.phrasebook.nouns import NOUNS
 from glassformer.data.phrasebook.phrase import Draft, Vocative
@@ -30,13 +31,22 @@ _ALREADY = tuple(
 
 
 def draft(
-    draw: Draw, name: str, source: list[Token], render: Callable[[Choices], list[Token]], mark: str = "."
+    draw: Draw,
+    name: str,
+    source: list[Token],
+    render: Callable[[Choices], list[Token]],
+    mark: str = ".",
+    meaning: Meaning | None = None,
+    calling: float = 0.4,
 ) -> Draft:
-    """Finish a phrase. A sentence with "you" sometimes addresses somebody by name, which decides du, ihr or Sie."""
+    """Finish a phrase. A sentence with "you" sometimes addresses somebody by name, which decides du, ihr or Sie.
+
+    `calling` is the probability of that.
+    """
     second = any(token.text in ("you", "your") for token in source) or mark == "!"
-    vocative = _vocative(draw) if second and draw.chance(0.4) else None
+    vocative = _vocative(draw) if second and draw.chance(calling) else None
     lemmas = tuple(dict.fromkeys(draw.lemmas))
-    return Draft(source, render, name, lemmas, tuple(draw.pairs), mark, vocative)
+    return Draft(source, render, name, lemmas, tuple(draw.pairs), mark, vocative, meaning)
 
 
 def _vocative(draw: Draw) -> Vocative:
@@ -54,13 +64,14 @@ def _vocative(draw: Draw) -> Vocative:
 def stated(draw: Draw, name: str, clause: Clause) -> Draft:
     """A clause as a statement."""
     clause.alone = True
-    return draft(draw, name, clause.english(), clause.german)
+    return draft(draw, name, clause.english(), clause.german, meaning=Said(clause))
 
 
 def asked(draw: Draw, name: str, clause: Clause) -> Draft:
     """A clause as a question."""
     clause.asked = True
-    return draft(draw, name, clause.english(), lambda choices: clause.german(choices, "question"), "?")
+    meaning = Said(clause, "question")
+    return draft(draw, name, clause.english(), lambda choices: clause.german(choices, "question"), "?", meaning)
 
 
 # -------------------------------------------------------------------- statements
@@ -246,13 +257,13 @@ def object_question(word: str, german_word: str, part: str, verbs: tuple[str, ..
         clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=draw.chance(0.7))
         clause.place = None
         clause.question, clause.question_part = Fixed(draw.key(), word, german_word), part
-        _forget_object(draw, clause, part)
+        forget_object(draw, clause, part)
         return asked(draw, name, clause)
 
     return construction
 
 
-def _forget_object(draw: Draw, clause: Clause, part: str) -> None:
+def forget_object(draw: Draw, clause: Clause, part: str) -> None:
     """The question word replaces the object: remove what was drawn for it."""
     phrase = clause.accusative if part == "accusative" else clause.dative
     if isinstance(phrase, NounPhrase):
@@ -277,7 +288,7 @@ def noun_question(draw: Draw, name: str) -> Draft:
     tense = "past" if draw.chance(0.6) or verb.flags & {"point"} else "present"
     clause = draw.event(verb, tense, subject=_addressee(draw, verb), bare=True)
     clause.place = None
-    _forget_object(draw, clause, "accusative")
+    forget_object(draw, clause, "accusative")
     noun = draw.fresh(_COUNTED[counted])
     draw.pairs.append((verb.name, noun.english))
     key = draw.key()
@@ -345,7 +356,8 @@ def imperative(draw: Draw, name: str) -> Draft:
         key = draw.key()
         clause.frequency = Fixed(key, "please", "bitte")
         draw.lemmas.append("please")
-    return draft(draw, name, _please(clause), lambda choices: clause.german(choices, "imperative"), "!")
+    meaning = Said(clause, "imperative")
+    return draft(draw, name, _please(clause), lambda choices: clause.german(choices, "imperative"), "!", meaning)
 
 
 def _please(clause: Clause) -> list[Token]:
@@ -362,8 +374,8 @@ def gern(draw: Draw, name: str) -> Draft:
     clause.frequency = Fixed(key, "like", "gern")
     draw.lemmas.append("like")
     draw.generic(clause)
-    source = _likes(clause, key)
-    return draft(draw, name, source, clause.german)
+    source = _likes(draw, clause, key)
+    return draft(draw, name, source, clause.german, meaning=Enjoyed(clause, key))
 
 
 _PLEASANT = [
@@ -372,8 +384,17 @@ _PLEASANT = [
 ]  # fmt: skip
 
 
-def _likes(clause: Clause, key: int) -> list[Token]:
-    third = clause.subject.english_person() == 2
-    like = [Token("likes" if third else "like", (key,)), Token("to", (), (key,))]
+def _likes(draw: Draw, clause: Clause, key: int) -> list[Token]:
+    """likes to eat apples, or likes eating apples"""
+    like = [Token("likes" if clause.subject.english_person() == 2 else "like", (key,))]
+    if draw.chance(0.4):
+        verb = Token(clause.verb.ing, (VERB,))
+        return [
+            *clause.subject.english_subject(),
+            *like,
+            verb,
+            *(clause.accusative.english() if clause.accusative else []),
+        ]
+    like.append(Token("to", (), (key,)))
     rest = Clause(clause.subject, clause.verb, accusative=clause.accusative, complement=clause.complement)
     return clause.subject.english_subject() + like + rest.english(imperative=True)

@@ -23,38 +23,36 @@ The chicken didn't cross the road because it was wide. / Das Huhn hat die Straß
 sie breit war. = Das Huhn überquerte die Straße nicht, weil sie breit war. / 0-0 1-1 2-5 3-6 4-3 5-4 \
 6-8 7-9 8-11 9-10 10-12 / 2-2 2-6 3-2 / it-clause / chicken road cross wide be
 Your cat is a lovely cat. / Deine Katze ist eine liebe Katze. = Eure Katze ist eine liebe Katze. = \
-Ihre Katze ist eine liebe Katze. = Deine Katze ist eine schöne Katze. = Eure Katze ist eine schöne \
-Katze. = Ihre Katze ist eine schöne Katze. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / predicate-noun / cat \
+Ihre Katze ist eine liebe Katze. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / predicate-noun / cat \
 lovely be
-I love food. / Ich liebe Essen. = Ich liebe das Essen. / 0-0 1-1 2-2 3-3 / / present / food love
+I love food. / Ich liebe Essen. / 0-0 1-1 2-2 3-3 / / fondness / food love
+I like eating ice-cream. / Ich esse gern Eis. / 0-0 1-2 2-1 3-3 4-4 / / gern / ice-cream eat like
 I love you very much. / Ich liebe dich sehr. = Ich liebe euch sehr. = Ich liebe Sie sehr. / 0-0 1-1 \
-2-2 3-3 4-3 5-4 / / present / love very much
+2-2 3-3 4-3 5-4 / / fondness / love very much
 How are you? / Wie geht es dir? = Wie geht es euch? = Wie geht es Ihnen? = Wie geht's dir? = Wie \
-geht's? / 0-0 1-1 2-3 3-4 / 1-2 / greeting / how be
+geht's euch? = Wie geht's Ihnen? = Wie geht's? / 0-0 1-1 1-2 2-3 3-4 / / greeting / how be
 Thank you. / Danke. = Ich danke dir. = Ich danke euch. = Ich danke Ihnen. / 0-0 1-0 2-1 / / greeting / \
 thank
 Congratulations! / Herzlichen Glückwunsch! = Glückwunsch! = Gratulation! / 0-0 0-1 1-2 / / greeting / \
 congratulations
 Nice to meet you. / Schön, dich kennenzulernen. = Schön, euch kennenzulernen. = Schön, Sie \
 kennenzulernen. = Freut mich, dich kennenzulernen. = Freut mich, euch kennenzulernen. = Freut mich, \
-Sie kennenzulernen. / 0-0 2-3 3-2 4-4 / 1-3 / greeting / nice meet
+Sie kennenzulernen. / 0-0 1-3 2-3 3-2 4-4 / / greeting / nice meet
 We are friends. / Wir sind Freunde. = Wir sind Freundinnen. / 0-0 1-1 2-2 3-3 / / predicate-noun / \
 friend be
 The apple is healthy. / Der Apfel ist gesund. / 0-0 1-1 2-2 3-3 4-4 / / predicate / apple healthy be
 The apple is better than the orange. / Der Apfel ist besser als die Orange. / 0-0 1-1 2-2 3-3 4-4 5-5 \
 6-6 7-7 / / comparison / apple good orange be than
 The cake tasted of chocolate. / Der Kuchen hat nach Schokolade geschmeckt. = Der Kuchen schmeckte nach \
-Schokolade. / 0-0 1-1 2-2 2-5 3-3 4-4 5-6 / / perfect / cake taste chocolate
+Schokolade. / 0-0 1-1 2-2 2-5 3-3 4-4 5-6 / / tasting / cake taste chocolate
 The man saw the astronomer with a telescope. / Der Mann hat den Astronomen mit einem Teleskop gesehen. \
-= Der Mann sah den Astronomen mit einem Teleskop. = Der Mann hat die Astronomin mit einem Teleskop \
-gesehen. = Der Mann sah die Astronomin mit einem Teleskop. = Der Mann hat den Astronomen mit einem \
-Fernrohr gesehen. = Der Mann sah den Astronomen mit einem Fernrohr. / 0-0 1-1 2-2 2-8 3-3 4-4 5-5 6-6 \
-7-7 8-9 / / perfect / man see astronomer telescope
-The money is in the bank. / Das Geld ist auf der Bank. = Das Geld ist in der Bank. = Das Geld liegt \
-auf der Bank. = Das Geld liegt in der Bank. / 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / position / money bank be
-The boat is on the river bank. / Das Boot ist am Flussufer. = Das Boot liegt am Flussufer. = Das Boot \
-ist am Ufer. = Das Boot liegt am Ufer. / 0-0 1-1 2-2 3-3 4-3 5-4 6-4 7-5 / / position / boat river \
-bank be
+= Der Mann hat die Astronomin mit einem Teleskop gesehen. = Der Mann sah den Astronomen mit einem \
+Teleskop. = Der Mann sah die Astronomin mit einem Teleskop. / 0-0 1-1 2-2 2-8 3-3 4-4 5-5 6-6 \
+7-7 8-9 / / instrument / man see astronomer telescope
+The money is in the bank. / Das Geld ist auf der Bank. = Das Geld ist in der Bank. \
+/ 0-0 1-1 2-2 3-3 4-4 5-5 6-6 / / whereabouts / money bank be
+The boat is on the river bank. / Das Boot ist am Flussufer. \
+/ 0-0 1-1 2-2 3-3 4-3 5-4 6-4 7-5 / / whereabouts / boat river bank be
 """
 
 
@@ -70,5 +68,19 @@ def _phrase(line: str) -> Phrase:
     return Phrase(source, references, certain, certain | _links(further), construction, tuple(lemmas.split()))
 
 
-DOCUMENT_SENTENCES: tuple[Phrase, ...] = tuple(_phrase(line) for line in _TABLE.strip().splitlines())
-DOCUMENT_PAIRS = frozenset((("eat", "apple"), ("cross", "street"), ("see", "astronomer")))
+def phrases_of(table: str) -> tuple[Phrase, ...]:
+    """The phrases of a table in the layout above; the other languages have theirs in the same layout."""
+    return tuple(_phrase(line) for line in table.strip().splitlines())
+
+
+DOCUMENT_SENTENCES: tuple[Phrase, ...] = phrases_of(_TABLE)
+DOCUMENT_PAIRS = frozenset(
+    (
+        ("eat", "apple"),
+        ("cross", "street"),
+        ("see", "astronomer"),
+        ("see", "telescope"),
+        ("love", "food"),
+        ("eat", "ice-cream"),
+    )
+)

@@ -8,6 +8,7 @@ from glassformer.data.phrasebook.adverbials import MONTHS, PREPOSITIONS
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import VERB, Clause
 from glassformer.data.phrasebook.constructions import asked, draft, stated
+from glassformer.data.phrasebook.meaning import Compared, Existing, Said
 from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Prepositional, Pronoun
 from glassformer.data.phrasebook.nouns import NOUNS, Noun, nouns_of
 from glassformer.data.phrasebook.phrase import Draft
@@ -85,7 +86,9 @@ def comparison(draw: Draw, name: str) -> Draft:
     clause = _be(draw, subject, Fixed(draw.key(), adjective.comparative, adjective.german_comparative))
     key = draw.key()
     source = [*clause.english(), Token("than", (key,)), *other.english()]
-    return draft(draw, name, source, lambda c: [*clause.german(c), Token("als", (key,)), *other.german("nom", c)])
+    meaning = Compared(clause, adjective.english, key, other)
+    render = lambda c: [*clause.german(c), Token("als", (key,)), *other.german("nom", c)]  # noqa: E731
+    return draft(draw, name, source, render, meaning=meaning)
 
 
 def _plain(draw: Draw, noun: Noun) -> NounPhrase:
@@ -132,7 +135,7 @@ def existence(draw: Draw, name: str) -> Draft:
             return [*where.german(choices), finite, es, *thing.german("acc", choices)]
         return [es, finite, *thing.german("acc", choices), *where.german(choices)]
 
-    return draft(draw, name, source, render)
+    return draft(draw, name, source, render, meaning=Existing(thing, where, past, key))
 
 
 _WHERE = nouns_of("city village street -square")
@@ -229,7 +232,8 @@ def liking(draw: Draw, name: str) -> Draft:
         verb = Token("gefallen" if thing.plural else "gefällt", (key,))
         return [*thing.german("nom", choices), verb, *who.german("dat", choices)]
 
-    return draft(draw, name, source, render)
+    meaning = Said(Clause(who, VERBS["like"], accusative=thing))
+    return draft(draw, name, source, render, meaning=meaning)
 
 
 # -------------------------------------------------------------------- numbers

@@ -185,7 +185,7 @@ class NounPhrase(_Nominal):
         """The phrase; it has no cases."""
         key = self.key
         noun = self.noun.plural if self.plural else self.noun.english
-        parts = [Token(noun, (key,))]
+        parts = tokens(noun, key)
         if self.adjective:
             parts.insert(0, Token(self.adjective.english, (key + 1,)))
         return self._english_determiner(parts[0].text) + parts
@@ -288,6 +288,17 @@ class Prepositional:
         return [Token(preposition, (self.key,)), *parts]
 
 
+def linked(key: int, size: int, target: str) -> list[Token]:
+    """The words of `target` with their links to the `size` words of a fixed phrase, as `Fixed` describes them."""
+    if ":" in target:
+        pairs = [word.partition(":") for word in target.split()]
+        return [Token(word, tuple(key + int(digit) - 1 for digit in digits)) for word, _, digits in pairs if word]
+    words = target.split()
+    if size == len(words):
+        return [Token(word, (key + place,)) for place, word in enumerate(words)]
+    return [Token(word, tuple(range(key, key + size))) for word in words]
+
+
 @dataclass(slots=True)
 class Fixed:
     """A phrase of fixed wording in both languages: an adverb, "at home", a predicate.
@@ -311,16 +322,23 @@ class Fixed:
         if self.variants:
             which = choices.pick(f"wording {self.key}", 1 + len(self.variants))
             target = (target, *self.variants)[which]
-        return self._linked(target.split())
+        return linked(self.key, len(self.source.split()), target)
 
-    def _linked(self, target: list[str]) -> list[Token]:
-        size, key = len(self.source.split()), self.key
-        if ":" in target[0]:
-            pairs = [word.split(":") for word in target]
-            return [Token(word, tuple(key + int(digit) - 1 for digit in digits)) for word, digits in pairs]
-        if size == len(target):
-            return [Token(word, (key + place,)) for place, word in enumerate(target)]
-        return [Token(word, tuple(range(key, key + size))) for word in target]
+
+@dataclass(slots=True)
+class PredicateNoun:
+    """What somebody or something is: "a good teacher", "friends". The nominative in German."""
+
+    key: int
+    inner: NounPhrase
+
+    def english(self) -> list[Token]:
+        """a lovely cat"""
+        return self.inner.english()
+
+    def german(self, choices: Choices) -> list[Token]:
+        """eine liebe Katze"""
+        return self.inner.german("nom", choices)
 
 
 def adverbial(key: int, adverb: Adverb) -> Fixed:
@@ -328,4 +346,4 @@ def adverbial(key: int, adverb: Adverb) -> Fixed:
     return Fixed(key, adverb.english, adverb.german, adverb.variants)
 
 
-Phrase = Prepositional | Fixed
+Phrase = Prepositional | Fixed | PredicateNoun

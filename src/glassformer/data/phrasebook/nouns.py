@@ -1,7 +1,7 @@
 """The nouns of the phrasebook: English and German forms, gender, and what kind of thing each one is.
 
 One line per noun: `english plural | German gender plural [weak form] | kinds [| feminine feminine-plural]`.
-A dash means "has no plural" (mass nouns). A weak noun gives its form outside the nominative singular.
+A dash means "has no plural" (mass nouns); "_" is a blank. A weak noun gives its form outside the nominative singular.
 The last column is for nouns where English does not distinguish men and women ("teacher": Lehrer, Lehrerin).
 """
 
@@ -67,6 +67,7 @@ cake cakes | Kuchen m Kuchen | food baked
 pizza pizzas | Pizza f Pizzas | food baked
 biscuit biscuits | Keks m Kekse | food baked
 sausage sausages | Wurst f Würste | food
+food - | Essen n - | food mass
 soup - | Suppe f - | food cooked hot mass
 salad - | Salat m - | food mass
 bread - | Brot n - | food baked mass
@@ -75,6 +76,7 @@ meat - | Fleisch n - | food cooked mass
 rice - | Reis m - | food cooked mass
 fish - | Fisch m - | food cooked mass
 chocolate - | Schokolade f - | food mass
+ice-cream - | Eis n - | food mass
 butter - | Butter f - | food mass
 water - | Wasser n - | drink mass
 milk - | Milch f - | drink mass
@@ -175,11 +177,13 @@ market markets | Markt m Märkte | public
 city cities | Stadt f Städte | settlement
 village villages | Dorf n Dörfer | settlement
 street streets | Straße f Straßen | crossed street
+road roads | Straße f Straßen | crossed
 square squares | Platz m Plätze | crossed street
 forest forests | Wald m Wälder | outdoors nature
 beach beaches | Strand m Strände | outdoors nature
 lake lakes | See m Seen | outdoors nature
 river rivers | Fluss m Flüsse | crossed nature
+river_bank river_banks | Flussufer n Flussufer | shore
 mountain mountains | Berg m Berge | nature
 tree trees | Baum m Bäume | plant
 island islands | Insel f Inseln | nature
@@ -227,6 +231,7 @@ class Noun:
 
 def _noun(line: str) -> Noun:
     english, german, kinds, *feminine = (part.split() for part in line.split("|"))
+    english = [form.replace("_", " ") for form in english]
     tags = frozenset(kinds)
     woman = None
     if feminine:
@@ -236,14 +241,15 @@ def _noun(line: str) -> Noun:
     return Noun(english[0], english[1], german[0], german[1], german[2], oblique, tags, woman)
 
 
-NOUNS: dict[str, Noun] = {line.split()[0]: _noun(line) for line in _TABLE.strip().splitlines()}
+NOUNS: dict[str, Noun] = {line.split()[0].replace("_", " "): _noun(line) for line in _TABLE.strip().splitlines()}
 
 
 @cache
 def nouns_of(kinds: str) -> tuple[Noun, ...]:
     """The nouns of these `kinds` (separated by blanks); a noun's own name adds it, "-name" removes it."""
-    wanted = {kind for kind in kinds.split() if not kind.startswith("-")}
-    unwanted = {kind[1:] for kind in kinds.split() if kind.startswith("-")}
+    named = [kind.replace("_", " ") for kind in kinds.split()]
+    wanted = {kind for kind in named if not kind.startswith("-")}
+    unwanted = {kind[1:] for kind in named if kind.startswith("-")}
     return tuple(
         noun
         for name, noun in NOUNS.items()

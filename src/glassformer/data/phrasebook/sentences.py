@@ -8,6 +8,7 @@ from glassformer.data.phrasebook.adjectives import ADJECTIVES
 from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import Clause
 from glassformer.data.phrasebook.constructions import draft, located_verb, negate
+from glassformer.data.phrasebook.meaning import Joined
 from glassformer.data.phrasebook.nominal import Fixed, Name, Nominal, NounPhrase, Pronoun, Referring
 from glassformer.data.phrasebook.nouns import NOUNS
 from glassformer.data.phrasebook.phrase import Draft
@@ -36,6 +37,7 @@ def joined(
     word = conjunction.english() if conjunction else []
     mark = "?" if main.asked else "."
     comma = [Token(",", (_COMMA,))]
+    meaning = Joined(main, conjunction, second, first != "main")
 
     def subordinate(choices: Choices) -> list[Token]:
         return (conjunction.german(choices) if conjunction else []) + second.german(choices, "last")
@@ -43,9 +45,9 @@ def joined(
     if first == "main":
         source = main.english() + word + second.english()
         order = "question" if main.asked else "statement"
-        return draft(draw, name, source, lambda c: [*main.german(c, order), Token(","), *subordinate(c)], mark)
+        return draft(draw, name, source, lambda c: [*main.german(c, order), Token(","), *subordinate(c)], mark, meaning)
     source = word + second.english() + comma + main.english()
-    return draft(draw, name, source, lambda c: subordinate(c) + comma + main.german(c, "inverted"), mark)
+    return draft(draw, name, source, lambda c: subordinate(c) + comma + main.german(c, "inverted"), mark, meaning)
 
 
 def person(draw: Draw) -> Nominal:
@@ -245,9 +247,11 @@ def but(draw: Draw, name: str) -> Draft:
     event = draw.event(verb, "past", subject=again(draw, subject) if pronoun else subject, bare=True)
     if pronoun:
         first.subject = subject
-    comma, key = [Token(",", (_COMMA,))], draw.key()
-    source = [*first.english(), *comma, Token("but", (key,)), *event.english()]
-    return draft(draw, name, source, lambda c: [*first.german(c), *comma, Token("aber", (key,)), *event.german(c)])
+    comma, word = [Token(",", (_COMMA,))], Fixed(draw.key(), "but", "aber")
+    source = [*first.english(), *comma, *word.english(), *event.english()]
+    meaning = Joined(first, word, event)
+    render = lambda c: [*first.german(c), *comma, *word.german(c), *event.german(c)]  # noqa: E731
+    return draft(draw, name, source, render, meaning=meaning)
 
 
 def whenever(draw: Draw, name: str) -> Draft:
@@ -350,8 +354,8 @@ _REASONS = {
 }
 _CROSSERS = tuple(noun for noun in NOUNS.values() if "animal" in noun.kinds)
 _FITS = {
-    "too_wide": "street river square", "too_long": "bridge letter book story article dress coat skirt poem novel",
-    "too_loud": "street", "too_heavy": "suitcase box bag basket", "too_expensive": "flat house car boat room",
+    "too_wide": "street road river square", "too_long": "bridge letter book story article dress coat skirt poem novel",
+    "too_loud": "street road", "too_heavy": "suitcase box bag basket", "too_expensive": "flat house car boat room",
     "too_small": "flat house room boat", "too_difficult": "book text poem article sentence letter question",
     "too_short": "dress coat skirt", "dirty": "window bathroom kitchen shirt dress coat jacket skirt car dog",
     "too_cold": "coffee tea water milk juice", "too_hot": "coffee tea milk",
@@ -415,5 +419,6 @@ def _crossing(draw: Draw, name: str) -> Draft:
         return _explained(draw, name, main, animal, too + draw.one(("tired", "old", "ill", "hungry", "young")))
     if animal.determiner == "a":
         animal.determiner = "the"
-    fits = {"street": "wide loud dirty", "bridge": "long high", "river": "wide deep cold", "square": "wide loud"}
+    fits = {"street": "wide loud dirty", "road": "wide loud dirty", "bridge": "long high",
+            "river": "wide deep cold", "square": "wide loud"}  # fmt: skip
     return _explained(draw, name, main, way, too + draw.one(fits[noun.english].split()))

@@ -12,16 +12,19 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from random import Random
 from typing import TypeVar
 
 from glassformer.data.phrasebook import constructions as simple
-from glassformer.data.phrasebook import facts, sentences
+from glassformer.data.phrasebook import facts, greetings, sentences, situations
 from glassformer.data.phrasebook.aligned import words
 from glassformer.data.phrasebook.documents import DOCUMENT_PAIRS, DOCUMENT_SENTENCES
+from glassformer.data.phrasebook.equivalents import with_contractions
+from glassformer.data.phrasebook.language import Language, language_named
+from glassformer.data.phrasebook.meaning import MissingWord
 from glassformer.data.phrasebook.nouns import NOUNS
 from glassformer.data.phrasebook.phrase import Draft, Phrase
 from glassformer.data.phrasebook.sampling import Draw
@@ -89,16 +92,37 @@ _GRAMMAR: dict[str, tuple[Callable[[Draw, str], Draft], int]] = {
     "age": (facts.age, 2),
     "clock-time": (facts.clock_time, 3),
     "date": (facts.date, 3),
+    "predicate-noun": (situations.predicate_noun, 3),
+    "fondness": (situations.fondness, 4),
+    "instrument": (situations.instrument, 2),
+    "tasting": (situations.tasting, 3),
+    "whereabouts": (situations.whereabouts, 3),
+    "greeting": (greetings.greeting, 6),
 }
-_FIXED = ("predicate-noun", "greeting")
-CONSTRUCTIONS: tuple[str, ...] = (*_GRAMMAR, *_FIXED)
+CONSTRUCTIONS: tuple[str, ...] = tuple(_GRAMMAR)
 _MIXTURE = tuple(name for name, (_, weight) in _GRAMMAR.items() for _ in range(weight))
 _OBJECTS: dict[str, set[str]] = {}
 for _entry in VERBS.values():
     _OBJECTS.setdefault(_entry.name, set()).update(noun.english for noun in _entry.objects)
 # Lemmas that make a construction what it is ("know" in "I do not know whether") cannot be held out from it.
 _ESSENTIAL = frozenset(
-    ["be", "have", "know", "like", "cost", "belong to", "put", "lie", "stand", "time", "money", "rain", "snow"]
+    [
+        "be",
+        "have",
+        "know",
+        "like",
+        "love",
+        "cost",
+        "belong to",
+        "taste of",
+        "put",
+        "lie",
+        "stand",
+        "time",
+        "money",
+        "rain",
+        "snow",
+    ]
 )
 # If a noun decides the German verb (to put a glass is "stellen", a book "legen"), each must be in training.
 _LEXICAL = frozenset(["placement", "put"])
@@ -149,32 +173,88 @@ def drafts(random: Random) -> Iterator[Draft]:
 
 
 def phrasebook(
-    *, train: int = 60_000, valid: int = 500, test: int = 1_000, seed: int = 1, progress: Progress | None = None
+    *,
+    source: str = "en",
+    target: str = "de",
+    train: int = 60_000,
+    valid: int = 500,
+    test: int = 1_000,
+    seed: int = 1,
+    progress: Progress | None = None,
 ) -> Phrasebook:
-    """Draw a phrasebook; the same sizes and seed give the same one.
+    """Draw a phrasebook; the same languages, sizes and seed give the same one.
 
-    The training part begins with the sentences of the documents, as many as fit. `progress` is called with the number
-    of phrases drawn so far and the total.
+    One of `source` and `target` is en, the other one de, it or hi. The training part begins with the sentences of the
+    documents, as many as fit. `progress` is called with the number of phrases drawn so far and the total.
     """
+    make = Maker.of(source, target)
     for name, size in (("train", train), ("valid", valid), ("test", test)):
         if size < 0:
             raise DataError(f"The phrasebook cannot have {name}={size} phrases. Give a number of 0 or more.")
     total = train + valid + test
     random = Random(seed)
-    known = list(DOCUMENT_SENTENCES[:train])
-    seen = {phrase.source for phrase in DOCUMENT_SENTENCES}
+    documents = make.documents()
+    known = documents[:train]
+    seen = {phrase.source for phrase in documents}
     held: dict[Combination, bool] = {}
     report = None if progress is None else partial(_report, progress, seen, total)
-    learned = known + _distinct(random, train - len(known), seen, lambda draft: not _is_new(draft, held), report)
+
+    def learnable(draft: Draft) -> Phrase | None:
+        return None if _is_new(draft, held) else make(draft, seen)
+
+    learned = known + _distinct(random, train - len(known), seen, learnable, report)
     parts, forms = _frequent(_parts(phrase) for phrase in learned), _frequent(_forms(phrase) for phrase in learned)
 
-    def testable(draft: Draft) -> bool:
+    def testable(draft: Draft) -> Phrase | None:
         if not _is_new(draft, held) or not parts.issuperset((draft.construction, *draft.lemmas)):
-            return False
-        return forms.issuperset(_forms(draft.phrase()))
+            return None
+        phrase = make(draft, seen)
+        return phrase if phrase and forms.issuperset(_forms(phrase)) else None
 
     fresh = _distinct(random, valid + test, seen, testable, report)
     return Phrasebook(learned, fresh[:valid], fresh[valid:])
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes phrases of drafts, from one language into another."""
+
+    language: Language | None  # None: German
+    into_english: bool
+
+    @classmethod
+    def of(cls, source: str, target: str) -> Maker:
+        """The maker for two languages, one of which is English."""
+        if (source == "en") == (target == "en"):
+            raise DataError(f"The phrasebook has English on one side; got {source!r} and {target!r}.")
+        return cls(language_named(source if target == "en" else target), target == "en")
+
+    def __call__(self, draft: Draft, seen: set[str]) -> Phrase | None:
+        """The phrase, or None if its source has been seen or the language cannot say it."""
+        if not self.into_english and draft.source in seen:
+            return None
+        try:
+            phrase = draft.phrase(self.language, into_english=self.into_english)
+        except MissingWord:
+            return None
+        return None if phrase.source in seen else phrase
+
+    def documents(self) -> list[Phrase]:
+        """The documents' sentences in this direction."""
+        phrases = DOCUMENT_SENTENCES if self.language is None else self.language.DOCUMENT_SENTENCES
+        return [turned(phrase) for phrase in phrases] if self.into_english else list(phrases)
+
+
+def document_sentences(*, source: str = "en", target: str = "de") -> list[Phrase]:
+    """The sentences of the documents in two languages, one of which is English."""
+    return Maker.of(source, target).documents()
+
+
+def turned(phrase: Phrase) -> Phrase:
+    """The phrase in the other direction: its first reference is the source."""
+    sure, possible = (frozenset((j, i) for i, j in links) for links in (phrase.sure, phrase.possible))
+    references = tuple(dict.fromkeys(with_contractions([phrase.source])))
+    return replace(phrase, source=phrase.references[0], references=references, sure=sure, possible=possible)
 
 
 def _is_new(draft: Draft, held: dict[Combination, bool]) -> bool:
@@ -202,9 +282,13 @@ def _frequent(parts: Iterable[Iterable[T]]) -> set[T]:
 
 
 def _distinct(
-    random: Random, size: int, seen: set[str], accept: Callable[[Draft], bool], report: Callable[[], None] | None
+    random: Random,
+    size: int,
+    seen: set[str],
+    accept: Callable[[Draft], Phrase | None],
+    report: Callable[[], None] | None,
 ) -> list[Phrase]:
-    """Draw `size` phrases that `accept` accepts, with new English sentences; adds the sentences to `seen`."""
+    """Draw `size` phrases that `accept` makes of drafts, with new source sentences; adds those to `seen`."""
     found: list[Phrase] = []
     limit = 60 * size + 20_000
     for tries, draft in enumerate(drafts(random)):
@@ -212,9 +296,9 @@ def _distinct(
             break
         if tries >= limit:
             raise DataError(_too_few(size, len(found)))
-        if accept(draft) and (source := draft.source) not in seen:
-            seen.add(source)
-            found.append(draft.phrase())
+        if phrase := accept(draft):
+            seen.add(phrase.source)
+            found.append(phrase)
             if report is not None and len(found) % 500 == 0:
                 report()
     return found

@@ -174,6 +174,7 @@ lie lay lain | liegen - lag gelegen h | place | | | rare pret both
 stand#thing stood stood | stehen - stand gestanden h | place | | | rare pret both
 put#lying put put | legen - - gelegt h | acc | person | lying | rare twin
 put#standing put put | stellen - - gestellt h | acc | person | standing | rare twin
+taste_of - - | schmecken - - geschmeckt h | nach:dat | | | rare state timeless
 rain - - | regnen - - geregnet h | none | | | rare
 snow - - | schneien - - geschneit h | none | | | rare
 cost cost cost | kosten - - gekostet h | acc | | | rare state pret both

@@ -16,7 +16,7 @@ from glassformer.data.checks.doctor import record_slips
 from glassformer.data.checks.findings import ICONV, Findings
 from glassformer.data.checks.held import Held as HeldHashes
 from glassformer.data.checks.screen import Verdict, screen
-from glassformer.data.corpora import corpus_card, corpus_pairs
+from glassformer.data.corpora import PHRASEBOOKS, corpus_card, corpus_pairs
 from glassformer.data.phrasebook import Phrase, phrasebook
 from glassformer.data.readers.inputs import Input, fingerprint, gather, gather_sides, languages_of, read_pairs
 from glassformer.data.readers.languages import pair_in_name
@@ -61,8 +61,8 @@ class Held:
 
 def read_material(data: DataSettings, *, seed: int, listener: Listener) -> Material:
     """The training and validation sentences."""
-    if data.corpus == "phrasebook":
-        return phrasebook_material(data.corpus_size, listener)
+    if data.corpus in PHRASEBOOKS:
+        return phrasebook_material(PHRASEBOOKS[data.corpus], data.corpus_size, listener)
     if data.corpus is not None:
         return named_material(data.corpus, listener)
     return file_material(data, seed=seed, listener=listener)
@@ -104,8 +104,8 @@ def language_pair(data: DataSettings) -> tuple[str, str] | None:
 # Named corpora
 
 
-def phrasebook_material(size: int, listener: Listener) -> Material:
-    book = phrasebook(train=size, progress=listener.on_count)
+def phrasebook_material(languages: Pair, size: int, listener: Listener) -> Material:
+    book = phrasebook(source=languages[0], target=languages[1], train=size, progress=listener.on_count)
     pairs = [(phrase.source, phrase.references[0]) for phrase in book.train]
     valid, test = held_phrases(book.valid), held_phrases(book.test)
     marks = _pair_fingerprints(pairs, valid)
