@@ -92,6 +92,10 @@ def test_texts_from_stdin_and_lines_for_people(tmp_path: Path, command: Command)
     for given in ([], ["-"]):
         piped = command("classify", tmp_path / "theirs", *given, "--top", 1, stdin=b"money grows\nthe dog\n")
         assert piped.out == both.out
+    config = tmp_path / "theirs" / "config.json"
+    named = command("classify", tmp_path / "theirs", config)
+    assert (named.code, len(named.lines)) == (0, 1)
+    assert f"Note: {config} is a file, but its name is classified as a text" in named.err
     guesses = glassformer.load(tmp_path / "theirs").classify(["money grows"], top=2)[0]
     assert len(guesses) == 2
     assert guesses[0].probability > guesses[1].probability

@@ -99,6 +99,16 @@ def test_every_image_of_a_file_has_its_line(digits: Path, files: dict[str, Path]
     assert lines[40].partition("\t")[2] == lines[3].partition("\t")[2]
 
 
+def test_a_broken_file_does_not_cost_the_results_of_the_others(
+    digits: Path, files: dict[str, Path], command: Callable
+) -> None:
+    broken = files["one.npy"].with_name("broken.pgm")
+    broken.write_bytes(b"P5 8 8 255\n")
+    found = command("classify", digits, files["one.npy"], broken, files["one.npy"], "--json")
+    assert (found.code, len(found.out.splitlines()), len(found.err.splitlines())) == (2, 2, 1)
+    assert "broken.pgm" in found.err
+
+
 def test_images_of_another_size_are_read_as_they_are_or_resized(digits: Path, files: dict[str, Path]) -> None:
     as_it_is, own = load_bundle(digits), ImageModel(load_bundle(digits)).model
     resized = ImageModel(Bundle("vit", own))

@@ -464,8 +464,8 @@ def test_a_classifier_of_pairs_refuses_anything_else(pairs: Path, command: Comma
     refused = command("classify", pairs, *given)
     assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
     assert "this model was trained on pairs of texts. Give first<TAB>second" in refused.err
-    piped = command("classify", pairs, stdin=b"a\tb\nno tab\n")
-    assert piped.code == 2
+    piped = command("classify", pairs, stdin=b"a\tb\nno tab\nc\td\n")
+    assert (piped.code, [line.split("\t")[:2] for line in piped.lines]) == (2, [["a", "b"], ["c", "d"]])
     assert "stdin, line 2: got 'no tab' with 0 tabs" in piped.err
     for wrong in ("text", ["a", "b"], [("a", "b", "c")], [("a", "b"), "c"]):
         with pytest.raises(GlassformerError, match=r"\(first, second\)"):

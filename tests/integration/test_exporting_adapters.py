@@ -13,7 +13,10 @@ from safetensors.torch import load_file
 
 import glassformer as gf
 from glassformer.errors import RunError
-from glassformer.hub.huggingface.adapted import read_adapted
+from glassformer.hub.huggingface.adapted import Adapter, class_names, read_adapted, with_classes
+from glassformer.hub.huggingface.fields import Fields
+from glassformer.hub.huggingface.folders import read_folder
+from glassformer.store.bundle import save_bundle
 from glassformer.tasks.exporting import export_adapter, export_to_huggingface
 from glassformer.tasks.loading import load_bundle
 from glassformer.training import fine_tune
@@ -63,12 +66,21 @@ def test_base_and_adapter_are_the_merged_model(exported: tuple[str, Path]) -> No
 
 
 def test_adapters_are_read_back_onto_their_base(exported: tuple[str, Path]) -> None:
-    _, folder = exported
-    found = read_adapted(folder / "adapter", folder / "base-hf").model.state_dict()
+    task, folder = exported
+    bundle = read_adapted(folder / "adapter", folder / "base-hf")
+    found = bundle.model.state_dict()
     merged = load_bundle(folder / "run-hf").model.state_dict()
     assert found.keys() == merged.keys()
     for name, weight in merged.items():
         torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-6, msg=name)
+    if task == "classify":
+        assert bundle.extras["labels"] == load_bundle(folder / "run").extras["labels"]
+        config = json.loads((folder / "base-hf" / "config.json").read_text())
+        config["id2label"] = {number: f"other {number}" for number in config["id2label"]}
+        nameless = Fields(config, origin="base")
+        adapter = Adapter({}, {"classifier.weight": torch.zeros(len(config["id2label"]), 2)}, None)
+        named = with_classes(nameless, adapter, class_names(folder / "adapter"))["id2label"]
+        assert list(named.values()) == bundle.extras["labels"]
 
 
 def test_the_command_line_imports_adapters(exported: tuple[str, Path], command: Callable[..., Any]) -> None:
@@ -114,6 +126,8 @@ def test_a_base_that_peft_cannot_read_is_not_named(
 
 
 def test_a_run_without_adapters_is_refused(exported: tuple[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="has no adapter"):
-        export_adapter(exported[1] / "base", tmp_path / "out")
+    save_bundle(read_folder(exported[1] / "base-hf"), tmp_path / "imported", about={})
+    for path in (exported[1] / "base", tmp_path / "imported"):
+        with pytest.raises(RunError, match=r"not a run that was fine-tuned with train.lora"):
+            export_adapter(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -180,6 +180,7 @@ def test_summarise_reads_files_and_stdin(summariser: Path, tmp_path: Path, comma
     document = tmp_path / "a.txt"
     document.write_text("the song was awful in june.\nthe film was good in may.\n")
     once = command("summarise", str(summariser), str(document))
+    assert Summaries().tried_with(None) == "document.txt"
     assert once.code == 0
     assert once.out.count("\n") == 1
     lines = command("summarise", str(summariser), "--lines", str(document), "--json").out.splitlines()

@@ -13,6 +13,7 @@ import typer
 
 from glassformer import limits
 from glassformer.cli.evaluating import Device, Json, load_noting
+from glassformer.cli.skipping import Skipped
 from glassformer.errors import DataError, SettingsError
 from glassformer.printable import printable, shortened
 
@@ -94,10 +95,12 @@ def answer(
         "max_answer": max_answer,
     }
     options_of(reader, **given)  # an error for a model without answers, before anything is read
-    for pairs in inputs_of(questions or [], passage):
+    skipped = Skipped("line")
+    for pairs in inputs_of(questions or [], passage, skipped):
         for found in answered(reader, pairs, given):
             typer.echo(json_line(found) if json_ else "\n".join(lines_of(found, several=top > 1)))
         sys.stdout.flush()
+    skipped.end()
 
 
 def answered(reader: TextEncoder, pairs: Sequence[Pair], given: dict[str, Any]) -> list[Answer]:
@@ -109,7 +112,7 @@ def answered(reader: TextEncoder, pairs: Sequence[Pair], given: dict[str, Any]) 
         return reader.answer([pair[0] for pair in pairs], [pair[1] for pair in pairs], progress=advance, **given)
 
 
-def inputs_of(questions: Sequence[str], passage: str | None) -> Iterator[list[Pair]]:
+def inputs_of(questions: Sequence[str], passage: str | None, skipped: Skipped) -> Iterator[list[Pair]]:
     """Questions with their passages, in blocks as they arrive."""
     from glassformer.cli.translating import stdin_blocks
 
@@ -121,11 +124,8 @@ def inputs_of(questions: Sequence[str], passage: str | None) -> Iterator[list[Pa
         return
     text, done = None if passage is None else passage_in(passage), 0
     for lines in stdin_blocks():
-        pairs = [
-            pair_in(line, done + number) if text is None else (line, text)
-            for number, line in enumerate(lines, 1)
-            if line.strip()
-        ]
+        numbered = [(number, line) for number, line in enumerate(lines, done + 1) if line.strip()]
+        pairs = list(skipped.each(numbered, pair_in)) if text is None else [(line, text) for _, line in numbered]
         done += len(lines)
         if pairs:
             yield pairs
@@ -143,7 +143,8 @@ def passage_in(name: str) -> str:
     return text
 
 
-def pair_in(line: str, number: int) -> Pair:
+def pair_in(numbered: tuple[int, str]) -> list[Pair]:
+    number, line = numbered
     question, tab, passage = line.partition("\t")
     if not tab or not question.strip() or not passage.strip():
         got = repr(shortened(printable(line.replace("\t", " ")), width=40))
@@ -151,7 +152,7 @@ def pair_in(line: str, number: int) -> Pair:
             f"stdin, line {number:,}: got {got}; give question<TAB>passage, or one passage for all questions: "
             "--passage FILE."
         )
-    return question, passage
+    return [(question, passage)]
 
 
 # Output

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,7 +13,7 @@ from glassformer.data.checks.blocks import SIDES
 from glassformer.data.checks.filters import FILTERS
 from glassformer.data.checks.findings import Findings
 from glassformer.data.checks.held_texts import FOLDED, held_sentence
-from glassformer.data.checks.label_findings import LabelFindings, ScoreFindings
+from glassformer.data.checks.label_findings import LabelFindings, ScoreFindings, missing_lines
 from glassformer.data.checks.tag_findings import TagFindings
 from glassformer.data.checks.tally import DROP, ICONV, NOTE, STOP, Example, Finding, Tally
 from glassformer.data.checks.text_findings import TextFindings
@@ -82,10 +82,9 @@ def show_answer_findings(findings: AnswerFindings, console: Console) -> None:
 
 def show_text_findings(findings: TextFindings, console: Console) -> None:
     """Counts and findings of texts for a language model."""
-    files = f"{findings.files:,} file{'s' * (findings.files != 1)}"
     console.print(
-        f"[bold]{findings.characters:,} characters[/bold], {findings.words:,} words in {findings.used:,} "
-        f"{findings.unit}s of {files}{unusable(findings)}"
+        f"[bold]{counted(findings.characters, 'character')}[/bold], {counted(findings.words, 'word')} in "
+        f"{counted(findings.used, findings.unit)} of {counted(findings.files, 'file')}{unusable(findings)}"
     )
     for part in findings.held:
         console.print(f"  {part}")
@@ -93,7 +92,7 @@ def show_text_findings(findings: TextFindings, console: Console) -> None:
         names = ", ".join(findings.skipped_files[:SHOWN_EXAMPLES])
         more = ", ..." if len(findings.skipped_files) > SHOWN_EXAMPLES else ""
         console.print(
-            f"  {len(findings.skipped_files):,} files do not look like texts by their names: {names}{more}",
+            f"  left out, because their names are not those of texts: {len(findings.skipped_files):,} ({names}{more})",
             markup=False,
         )
     show_rest(findings, console)
@@ -108,10 +107,17 @@ def show_label_findings(findings: LabelFindings, console: Console) -> None:
     )
     for part in findings.held:
         console.print(f"  {part}")
+    show_missing(findings.missing, console)
     if labels:
         console.print()
         console.print(label_table(labels))
     show_rest(findings, console)
+
+
+def show_missing(missing: Mapping[str, Sequence[str]], console: Console) -> None:
+    """Warns of the labels that a held-out part does not have."""
+    for line in missing_lines(missing):
+        console.print(f"  {line}", markup=False)
 
 
 def show_tag_findings(findings: TagFindings, console: Console) -> None:
@@ -133,10 +139,9 @@ def show_tag_findings(findings: TagFindings, console: Console) -> None:
 def show_score_findings(findings: ScoreFindings, console: Console) -> None:
     """Counts, the range of the scores, and findings of scored examples."""
     least, mean, largest = findings.range()
-    console.print(
-        f"[bold]{counted(findings.used, 'example')}[/bold] with scores from {least:g} to {largest:g}, "
-        f"on average {mean:.3g}, {counted(findings.words, 'word')}{unusable(findings)}"
-    )
+    scores = f" with scores from {least:g} to {largest:g}, on average {mean:.3g}" if findings.used else ""
+    words = counted(findings.words, "word")
+    console.print(f"[bold]{counted(findings.used, 'example')}[/bold]{scores}, {words}{unusable(findings)}")
     for part in findings.held:
         console.print(f"  {part}")
     show_rest(findings, console)
@@ -157,8 +162,13 @@ def show_rest(
 
 
 def unusable(findings: Tally) -> str:
-    dropped = findings.units - findings.used
-    return f"; {dropped:,} of {findings.units:,} units are left out" if dropped else ""
+    if not findings.lost:
+        return ""
+    return f"; {findings.lost:,} of {counted(findings.examples_read, 'unit')} {is_or_are(findings.lost)} left out"
+
+
+def is_or_are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def label_table(labels: dict[str, int], names: tuple[str, str] = ("label", "examples")) -> Table:
@@ -178,9 +188,8 @@ def label_table(labels: dict[str, int], names: tuple[str, str] = ("label", "exam
 
 
 def head_lines(findings: Findings) -> Iterator[str]:
-    dropped = findings.units - findings.used
-    rest = f" of {findings.units:,} units; {dropped:,} cannot be used" if dropped else ""
-    yield f"[bold]{findings.used:,} pairs[/bold]{rest}"
+    rest = f" of {counted(findings.examples_read, 'unit')}; {findings.lost:,} cannot be used" if findings.lost else ""
+    yield f"[bold]{counted(findings.used, 'pair')}[/bold]{rest}"
     for side, name in enumerate(SIDES):
         lengths = findings.lengths[side]
         known = (findings.languages[side] or "", " and ".join(sorted(findings.profile.scripts[side])))
@@ -225,7 +234,7 @@ def filter_table(findings: Findings) -> Table:
 
 
 def show_cleaning(findings: Findings, console: Console) -> None:
-    console.print(f"[bold]{findings.used:,} pairs[/bold] kept of {findings.units:,} units")
+    console.print(f"[bold]{counted(findings.used, 'pair')}[/bold] kept of {counted(findings.units, 'unit')}")
     for reason, count in findings.dropped.most_common():
         known = findings.problems.get(reason) or findings.hits[reason]
         console.print(

@@ -63,18 +63,22 @@ def examine_pictures(
 
 def show_image_findings(found: ImageFindings, console: Console) -> None:
     """Counts, classes, and everything unusual with the first names."""
-    from glassformer.cli.findings_view import label_table
+    from glassformer.cli.findings_view import label_table, show_missing
+    from glassformer.data.checks.image_findings import empty_line
 
     what = f" with {counted(len(found.labels), 'label')}" if found.labels else ""
     console.print(f"[bold]{counted(found.used, 'image')}[/bold]{what}, {found.size_words()}")
     if found.captions:
         console.print(
-            f"{found.captions['captions']:,} captions, {found.captions['words']:,} words, the longest has "
-            f"{found.captions['longest']:,}"
+            f"{counted(found.captions['captions'], 'caption')}, {counted(found.captions['words'], 'word')}, the "
+            f"longest has {found.captions['longest']:,}"
         )
     for part in found.held:
         for line in part.lines():
             console.print(f"  {printable(line)}", markup=False)
+    for folder in found.empty:
+        console.print(f"  {printable(empty_line(folder))}", markup=False)
+    show_missing(found.missing, console)
     if found.labels:
         console.print()
         console.print(label_table(found.balance(), ("label", "images")))
@@ -97,5 +101,6 @@ def show_kinds(found: ImageFindings, console: Console) -> None:
             console.print(f"  {found.counts[kind]:,}  {known[kind]}", markup=False)
             for name in found.examples[kind][:SHOWN_NAMES]:
                 console.print(f"      {shortened(printable(name), width=160)}", markup=False)
-    if not found.counts and not found.ignored and not any(part.met for part in found.held):
+    said = found.counts or found.ignored or found.empty or found.missing
+    if not said and not any(part.met for part in found.held):
         console.print("Nothing to report: every image can be used.")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer import limits
 from glassformer.cli.evaluating import Device, Json, load_noting
+from glassformer.cli.skipping import Skipped
 from glassformer.errors import SettingsError
 from glassformer.printable import printable
 
@@ -59,6 +61,7 @@ CAPTION_EXAMPLES = """
 
   glassformer caption models/captioner photo.jpg --top 3 --json
 """
+LONGEST_NAME = 1000  # characters; no file has a longer one
 CHUNK = 64  # images that are read before their output is written
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder: glassformer's or Hugging Face's.")]
@@ -100,10 +103,12 @@ def classify(
     seeing = ImageModel(found)
     if not inputs:
         raise SettingsError("Give an image to classify, or several.")
-    for pictures in chunks(inputs):
+    skipped = Skipped("image")
+    for pictures in chunks(inputs, skipped):
         for picture, guesses in zip(pictures, seeing.classified(pictures, top=top), strict=True):
             typer.echo(classes_line(picture.name, guesses, as_json=json_))
         sys.stdout.flush()
+    skipped.end()
 
 
 def classify_texts(encoder: TextEncoder, texts: list[str], *, top: int, as_json: bool) -> None:
@@ -113,15 +118,34 @@ def classify_texts(encoder: TextEncoder, texts: list[str], *, top: int, as_json:
 
     encoder.probabilities()  # an error for a model without classes, before anything is read
     each, piped = encoder.texts_each, texts in ([], ["-"])
-    cut, done = list[int](), 0
+    if not piped:
+        note_file_names(texts)
+    cut, done, read, skipped = list[int](), 0, 0, Skipped("line")
+
+    def of_line(numbered: tuple[int, str]) -> list[Text]:
+        return read_texts([numbered[1]], each, where="stdin, line", done=numbered[0])
+
     for lines in stdin_blocks() if piped else [texts]:
         here = list[int]()
-        block = read_texts(lines, each, where="stdin, line", done=done) if piped else given_texts(lines, each)
-        for text, guesses in zip(block, encoder.classify(block, top=top, cut=here), strict=True):
+        block = [*skipped.each(enumerate(lines, read), of_line)] if piped else given_texts(lines, each)
+        read += len(lines)
+        for text, guesses in zip(block, encoder.classify(block, top=top, cut=here) if block else [], strict=True):
             typer.echo(text_line(text, guesses, as_json=as_json))
         sys.stdout.flush()
         cut, done = cut + [done + number for number in here], done + len(block)
     note_cut(cut, done, encoder)
+    skipped.end()
+
+
+def note_file_names(texts: list[str]) -> None:
+    """Notes that the name of a file was given, which is classified as it is: a text, not a file of texts."""
+    for text in texts:
+        if len(text) <= LONGEST_NAME and os.path.isfile(text):
+            name = printable(text)
+            typer.echo(
+                f"Note: {name} is a file, but its name is classified as a text. To read its lines: < {name}",
+                err=True,
+            )
 
 
 def caption(
@@ -140,11 +164,13 @@ def caption(
 
     options = GenerateOptions(max_new=max_new, beam=max(5, top) if beam is None else beam, n_best=top)
     seeing = image_model(model, device)
-    for pictures in chunks(images):
+    skipped = Skipped("image")
+    for pictures in chunks(images, skipped):
         for picture, found in zip(pictures, seeing.captioned(pictures, options), strict=True):
             for rank, one in enumerate(found, start=1):
                 typer.echo(caption_line(picture.name, rank, one, several=top > 1, as_json=json_))
         sys.stdout.flush()
+    skipped.end()
 
 
 def image_model(model: str, device: str) -> ImageModel:
@@ -153,11 +179,11 @@ def image_model(model: str, device: str) -> ImageModel:
     return load_noting(model, ImageModel, device)
 
 
-def chunks(images: list[str]) -> Iterator[list[NamedPicture]]:
+def chunks(images: list[str], skipped: Skipped) -> Iterator[list[NamedPicture]]:
     """The images in chunks, so that output begins soon and memory use stays constant."""
     from glassformer.data.readers.images import read_pictures
 
-    pictures = chain.from_iterable(map(read_pictures, images))
+    pictures = skipped.each(images, read_pictures)
     while part := list(islice(pictures, CHUNK)):
         yield part
 

@@ -80,7 +80,10 @@ def import_(
     out: Annotated[Path, typer.Option(help="A new folder for the model.")],
     base: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="For adapters of `peft`: their base model, if not the one they name."),
+        typer.Option(
+            metavar="PATH",
+            help="For adapters of `peft`: the Hugging Face folder of their base model, if not the one they name.",
+        ),
     ] = None,
     json_: Json = False,
 ) -> None:

@@ -95,12 +95,20 @@ def recoloured(picture: Picture, channels: int) -> Picture:
     own = picture.shape[2]
     if own == channels:
         return picture
-    colours = picture[:, :, :3] if own in (3, 4) else np.repeat(picture, 3, axis=2)  # the alpha channel is ignored
+    colours = np.repeat(picture, 3, axis=2) if own == 1 else on_white(picture)
     if channels == 3:
         return colours
     if channels == 1:
         return ((colours.astype(np.int64) @ LUMA + 500) // 1000).astype(np.uint8)[:, :, None]
     raise DataError(f"An image has {own} channels; this model reads {channels}.")
+
+
+def on_white(picture: Picture) -> Picture:
+    """The colours of an image; where it is transparent, the colours that a white page would have."""
+    if picture.shape[2] < 4:
+        return picture
+    colours, alpha = picture[:, :, :3].astype(np.int64), picture[:, :, 3:].astype(np.int64)
+    return ((colours * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
 
 
 def middle(image: Tensor, size: tuple[int, int]) -> Tensor:

@@ -83,11 +83,18 @@ def divided_by_class(used: array[int], numbers: array[int], classes: array[int],
 
 
 def in_proportion(total: int, sizes: NDArray[np.int64]) -> list[int]:
-    """Distributes `total` over classes of these sizes by largest remainders; each class keeps one."""
+    """Distributes `total` over classes of these sizes by largest remainders; each class keeps one.
+
+    If the total is large enough, each class of two or more gets one.
+    """
     exact = total * sizes / sizes.sum()
-    shares = np.floor(exact).astype(np.int64)
-    rest = total - int(shares.sum())
-    shares[np.argsort(-(exact - shares), kind="stable")[:rest]] += 1
+    least = (sizes > 1).astype(np.int64)
+    least = least if least.sum() <= total else np.zeros_like(sizes)
+    shares = np.maximum(np.floor(exact).astype(np.int64), least)
+    while (over := int(shares.sum()) - total) > 0:  # those that have most beyond their share give one back
+        surplus = np.where(shares > least, shares - exact, -np.inf)
+        shares[np.argsort(-surplus, kind="stable")[: min(over, int((shares > least).sum()))]] -= 1
+    shares[np.argsort(-(exact - shares), kind="stable")[: total - int(shares.sum())]] += 1
     return np.minimum(shares, np.maximum(sizes - 1, 0)).tolist()
 
 

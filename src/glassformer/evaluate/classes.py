@@ -94,10 +94,11 @@ def places_of(labels: Iterable[Label]) -> dict[Label, int]:
 
 
 def macro_f1(summed: Counts) -> NDArray[np.float64]:
-    """The mean over the classes of F1 = 2 right / (predicted + true), in percent; 0 for a class that never occurs."""
+    """The mean of F1 = 2 right / (predicted + true) in percent, over the classes that are true or predicted."""
     right, predicted, true = by_class(summed)
     f1: NDArray[np.float64] = 200 * right / np.maximum(predicted + true, 1)
-    return f1.mean(axis=1)
+    occurring: NDArray[np.int64] = np.count_nonzero(predicted + true, axis=1)
+    return f1.sum(axis=1) / np.maximum(occurring, 1)
 
 
 def matthews(summed: Counts) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -81,11 +80,3 @@ def lines_to_complete(texts: Sequence[str]) -> list[LineToComplete]:
                 found.append(LineToComplete(text, split, split + len(parts[1])))
             begins += len(line)
     return found
-
-
-def wilson(right: int, count: int) -> tuple[float, float]:
-    """The 95% interval of a share, by Wilson (1927); it holds for few examples and for shares near 0 and 1."""
-    z, share = 1.96, right / count
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
-    return max(0.0, middle - half), min(1.0, middle + half)

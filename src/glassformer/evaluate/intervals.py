@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from glassformer.evaluate.metric import Counts, Measured, Metric, check_alike
+from glassformer.evaluate.metric import Counts, Measured, Metric, check_alike, percent_of
 from glassformer.evaluate.score import Score
 
 RESAMPLES, SEED = 1000, 12345
@@ -22,7 +23,7 @@ def score_with_interval(
     resamples: int = RESAMPLES,
     decoding: str = "",
 ) -> Score:
-    """The score of all examples, with an interval by a seeded bootstrap.
+    """The score of all examples, with an interval by a seeded bootstrap; that of a share of the examples is Wilson's.
 
     Metrics of losses take (N, 2) losses as predictions. If the field has its own way to compute the interval
     (sacreBLEU's), that is used, with its signature.
@@ -31,9 +32,25 @@ def score_with_interval(
     if metric.own_interval is not None:
         return replace(metric.own_interval(predictions, examples, resamples), decoding=decoding)
     found = Measured(metric, metric.counts(predictions, examples))
-    low, high = bootstrap(found, resamples=resamples)
+    low, high = share_interval(found) or bootstrap(found, resamples=resamples)
     signature = metric.signature(examples) if metric.signature else ""
     return Score(metric.label, found.total, low, high, signature, len(examples), decoding, key=metric.key)
+
+
+def share_interval(found: Measured) -> tuple[float, float] | None:
+    """Wilson's interval in percent, if the score is the share of the examples that are right; None if it is not.
+
+    A bootstrap of examples that are all right has no width. So this is also the interval of a share of parts, such as
+    words, if the parts of all examples are right, or wrong: it counts the examples.
+    """
+    if found.metric.score is not percent_of:
+        return None
+    right, parts = found.values[:, 0], found.values[:, 1]
+    all_alike = bool(np.all(parts > 0)) and (np.all(right == parts) or not right.any())
+    if not all_alike and not (np.all(parts == 1) and np.all((right == 0) | (right == 1))):
+        return None
+    low, high = wilson(int(np.count_nonzero(right)), len(right))
+    return 100 * low, 100 * high
 
 
 def bootstrap(found: Measured, *, resamples: int = RESAMPLES, seed: int = SEED) -> tuple[float, float]:
@@ -49,3 +66,11 @@ def drawn_sum(values: Counts, drawn: np.ndarray) -> Counts:
     times: Counts = np.bincount(drawn, minlength=len(values)).astype(np.float64)
     total: Counts = times @ values
     return total
+
+
+def wilson(right: int, count: int) -> tuple[float, float]:
+    """The 95% interval of a share, by Wilson (1927); it holds for few examples and for shares near 0 and 1."""
+    z, share = 1.96, right / count
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
+    return max(0.0, middle - half), min(1.0, middle + half)

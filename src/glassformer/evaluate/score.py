@@ -27,7 +27,8 @@ class Score:
     @property
     def measured_on(self) -> str:
         """`1,000 sentences, beam 5`, as far as known."""
-        count = "" if self.sentences is None else f"{self.sentences:,} {self.unit}"
+        unit = self.unit.removesuffix("s") if self.sentences == 1 else self.unit
+        count = "" if self.sentences is None else f"{self.sentences:,} {unit}"
         return ", ".join(part for part in (count, self.decoding) if part)
 
     def __str__(self) -> str:

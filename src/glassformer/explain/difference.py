@@ -35,7 +35,10 @@ def no_difference(found: Difference, first: str, second: str, p: float, *, sign:
     """Says that these examples show no difference, and how large a difference they could have shown."""
     width = max(found.high - found.value, found.value - found.low)
     seen = max(10.0**-found.digits, width)
-    could = f" A difference of about {shown(seen, found)} or more could be shown here." if width > 0 else ""
+    is_larger = float(shown(abs(found.value), found)) < float(shown(seen, found))  # than the one that was not shown
+    could = (
+        f" A difference of about {shown(seen, found)} or more could be shown here." if width > 0 and is_larger else ""
+    )
     return (
         f"No difference in {found.metric} between {first} and {second} can be shown with {found.sentences:,} "
         f"{found.unit}: {shown(found.first, found)}{sign} and {shown(found.second, found)}{sign}, {p_words(p)}; 95% "

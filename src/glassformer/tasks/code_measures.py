@@ -8,7 +8,8 @@ import numpy as np
 
 from glassformer.data.windows import Text, documents
 from glassformer.errors import DataError, ModelError, SettingsError
-from glassformer.evaluate.code import PARSERS, LineToComplete, lines_to_complete, wilson
+from glassformer.evaluate.code import PARSERS, LineToComplete, lines_to_complete
+from glassformer.evaluate.intervals import wilson
 from glassformer.evaluate.score import Score
 from glassformer.tasks.generation import GenerateOptions, LanguageModel
 from glassformer.tasks.sampling import Sampling

@@ -52,15 +52,20 @@ def export_adapter(path: str | Path, out: str | Path) -> ExportedAdapter:
     run = RunFolder(Path(path))
     if not run.exists:
         raise RunError(f"{path} is not a run. Adapters are exported from a run that was fine-tuned with train.lora.")
-    settings = tomllib.loads(run.text(CONFIG).decode())["train"]
+    settings = tomllib.loads(run.text(CONFIG).decode()).get("train", {})
+    if not settings.get("lora"):
+        raise RunError(
+            f"{path} has no adapters: it is not a run that was fine-tuned with train.lora. Export the whole model: "
+            f"glassformer export {path} --to huggingface --out {out}"
+        )
     bundle = load_bundle(run.path)
     base = settings.get("start_from")
     is_ours = base is not None and (Path(base) / CONFIG).is_file()
     settings |= {"start_from": None if is_ours else base}
-    config, tensors = adapters.peft_files(bundle, with_scale(run.adapter(), bundle), settings)
+    content = adapters.peft_files(bundle, with_scale(run.adapter(), bundle), settings)
     with new_folder(Path(out)) as folder, disk_errors_in_words(Path(out)):
-        adapters.write_files(folder, config, tensors)
-    return ExportedAdapter(len(config["target_modules"]), base if is_ours else None)
+        adapters.write_files(folder, content)
+    return ExportedAdapter(len(content.config["target_modules"]), base if is_ours else None)
 
 
 def with_scale(adapter: Mapping[str, Tensor], bundle: Bundle) -> Mapping[str, Tensor]:

@@ -65,6 +65,9 @@ class Summaries(TextToText):
             )
         return super().decided(recipe, material)
 
+    def tried_with(self, recipe: Any) -> str:  # noqa: ARG002
+        return "document.txt"
+
     def prompt(self, recipe: Any, example: Written) -> str:
         return prompt_of(self.prefix(recipe), example[1])
 

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from glassformer.errors import GlassformerError, RankError, RunError
+from glassformer.printable import counted
 from glassformer.store.files import pack_tensors, to_json
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import weights_of
@@ -81,7 +82,8 @@ def name_the_batch(
         where = f" The whole batch, the weights and the norm of each gradient are in {run.keep_aside(FOLDER, content)}."
     count = sum(len(one["examples"]) for one in of_all)
     return Diverged(
-        f"Update {step + 1:,}: {error} Its batch of {count:,} examples begins with {first_words(shown)}.{where}"
+        f"Update {step + 1:,}: {error} Its batch of {counted(count, 'example')} begins with "
+        f"{first_words(shown)}.{where}"
     )
 
 

@@ -26,7 +26,7 @@ from glassformer.training.steering import Steering
 from glassformer.training.step import Diverged, StepReport, autocast_for, seed_step, train_step
 from glassformer.training.stopping import StopRequest, stop_on_signals
 
-EARLY = 0.1  # share of a budget; if fine-tuning ends with more than this left, it was not the time that ended it
+EARLY = 0.1  # share of a budget; if a run ends with more than this left, it was not the time that ended it
 
 
 def train_loop(job: Job) -> Progress:
@@ -82,7 +82,7 @@ def why_stop(settings: TrainSettings, progress: Progress) -> str:
             f"no better {'loss' if settings.best_by == 'auto' else settings.best_by} in {settings.patience} validations"
         )
     ends = progress.validation_seconds + progress.closing_seconds
-    early = bool(settings.start_from) and (progress.left or 0.0) > ends + EARLY * progress.limit
+    early = (progress.left or 0.0) > ends + EARLY * progress.limit
     done = "the time is used" if progress.limit and not early else "all steps done"
     return done if progress.step >= progress.steps else ""
 

@@ -9,6 +9,7 @@ from glassformer.evaluate.metric import AUTO, LOSS, Metric
 from glassformer.training.plan import Forecast
 from glassformer.training.settings import TrainSettings
 
+EARLY = 0.8  # share of what is left of a budget; a plan that takes less ends early, because more would not help
 MEMORY = 0.98  # weight of the mean step time so far: the mean follows a change of speed within about 50 steps
 
 
@@ -40,8 +41,13 @@ class Pace:
 
     def left(self, step: int) -> float:
         """Seconds left after `step` (and its validation, if it has one)."""
-        if self.budget_left is not None:
-            return max(0.0, self.budget_left)
+        steps = self.steps_left(step)
+        if self.budget_left is None or steps < EARLY * self.budget_left:
+            return steps
+        return max(0.0, self.budget_left)
+
+    def steps_left(self, step: int) -> float:
+        """Seconds for the planned steps, with their validations and the end."""
         validations = -(-self.steps // self.valid_every) - step // self.valid_every
         if step >= self.steps:
             validations = 0

@@ -145,7 +145,8 @@ def trained_in_words(model: nn.Module) -> str:
     total, trained = sum(size for size, _ in counts), sum(size for size, grad in counts if grad)
     if total == trained:
         return ""
-    return f"{trained:,} of {total:,} weights are trained ({trained / total:.2%})"
+    share = f"{min(trained / total, 0.9999):.2%}" if trained >= 1e-4 * total else "under 0.01%"
+    return f"{trained:,} of {total:,} weights are trained ({share})"
 
 
 # Rates

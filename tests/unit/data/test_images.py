@@ -176,7 +176,7 @@ def test_a_file_that_is_not_an_image_is_reported_in_one_line(name: str, tmp_path
     [
         ("gone.npy", "no such file"),
         (".", "is a folder"),
-        ("one.npy:1", "has 1 images"),
+        ("one.npy:1", "has 1 image,"),
         ("one.npy:3-1", "in reverse order"),
     ],
 )
@@ -184,6 +184,19 @@ def test_names_that_lead_nowhere(name: str, message: str, tmp_path: Path) -> Non
     np.save(tmp_path / "one.npy", GREY)
     with pytest.raises(DataError, match=message):
         list(read_pictures(str(tmp_path / name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("scenes:1-0", r"in reverse order\. Write 0-1\."),
+        ("scenes", "scenes:7 or scenes:0-9, with numbers up to 9999"),
+        ("scenes:99999", "scenes:7 or scenes:0-9, with numbers up to 9999"),
+    ],
+)
+def test_scenes_that_do_not_exist(name: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        list(read_pictures(name))
 
 
 def test_without_pillow_its_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +229,23 @@ def test_grey_images_of_16_bits_are_scaled(tmp_path: Path) -> None:
     Image.fromarray(values.astype(np.float32)).save(tmp_path / "real.tiff")
     with pytest.raises(DataError, match=r"real\.tiff: its values are not whole numbers"):
         only(tmp_path / "real.tiff")
+    Image.fromarray(values.astype(np.int32) // 100).save(tmp_path / "wide.tiff")
+    with pytest.raises(DataError, match=r"wide\.tiff: its pixels have 32 bits, values from 0 to 655, and nothing says"):
+        only(tmp_path / "wide.tiff")
+
+
+@pytest.mark.parametrize("mode", ["P", "L", "RGB"])
+def test_a_transparent_colour_becomes_an_alpha_channel(mode: str, tmp_path: Path) -> None:
+    from PIL import Image
+
+    image = Image.new(mode, (3, 2), color=7 if mode != "RGB" else (7, 7, 7))
+    if mode == "P":
+        image.putpalette([number // 3 for number in range(768)])
+    image.save(tmp_path / "image.png", transparency=7 if mode != "RGB" else (7, 7, 7))
+    pixels = only(tmp_path / "image.png")
+    assert pixels.shape == (2, 3, 4)
+    assert not pixels[:, :, 3].any()
+    assert (recoloured(pixels, 3) == 255).all()
 
 
 # Preparation
@@ -224,7 +254,9 @@ def test_grey_images_of_16_bits_are_scaled(tmp_path: Path) -> None:
 def test_colours() -> None:
     assert np.array_equal(recoloured(GREY, 3), np.repeat(GREY, 3, axis=2))
     with_alpha = np.concatenate([COLOUR, GREY], axis=2)
-    assert np.array_equal(recoloured(with_alpha, 3), COLOUR)
+    share = GREY / 255
+    assert np.array_equal(recoloured(with_alpha, 3), np.rint(COLOUR * share + 255 * (1 - share)))  # on white
+    assert recoloured(with_alpha, 4) is with_alpha
     grey = recoloured(COLOUR, 1)
     exact = COLOUR @ np.array([0.299, 0.587, 0.114])
     assert np.abs(grey[:, :, 0] - exact).max() <= 0.5

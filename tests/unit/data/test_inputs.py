@@ -88,7 +88,7 @@ def test_a_file_whose_name_looks_like_a_glob_is_that_file() -> None:
         ([""], "An empty name"),
         (["*.nix"], r"\*\.nix matches no file"),
         (["fold*"], r"fold\* matches only folders"),
-        (["folder"], r"folder is a folder; give its files, for instance folder/\*\.en"),
+        (["folder"], r"folder is a folder; give its files, by name or as a pattern: folder/\*"),
         (["nix.tsv"], r"nix\.tsv: no such file"),
         (["a.en"], r"a\.en has no partner among the files given.*must be named \.tsv"),
         (["a.en", "a.de", "b.en"], r"b\.en has no partner"),

@@ -111,8 +111,16 @@ def test_what_the_doctor_finds(tmp_path: Path) -> None:
     (folder / NAMES[0] / "again.pgm").write_bytes(pgm(flat))
     (folder / NAMES[0] / "cut.pgm").write_bytes(b"P5 8 8 255\n" + bytes(5))
     test = write_folder(tmp_path / "test", count=20)
+    (folder / NAMES[1] / "night.pgm").write_bytes(pgm(np.arange(64, dtype=np.uint8).reshape(8, 8, 1) // 4))
+    (folder / "owl").mkdir()
     found = examine_images([str(folder)], columns=None, held={"test": [str(test)]}, listener=Silent())
-    assert found.counts == {"constant": 3, "duplicate": 1, "conflict": 1, "unreadable": 1}
+    assert found.counts == {"constant": 3, "duplicate": 1, "conflict": 1, "unreadable": 1, "dark": 1}
+    assert found.examples["dark"] == [f"{folder / NAMES[1] / 'night.pgm'}: 16 of 256 levels"]
+    assert found.empty == (str(folder / "owl"),)
+    assert found.missing == {}
+    assert found.lines()[0] == (
+        f"Warning: the folder {folder / 'owl'} has no images, so this class does not exist for the model"
+    )
     assert found.held[0].met == found.held[0].images == 20
     said, first, *_ = found.held[0].lines()
     assert said.startswith("test: 20 of 20 images are also in the training data (the same pixels after resizing). ")
@@ -120,7 +128,7 @@ def test_what_the_doctor_finds(tmp_path: Path) -> None:
     name = Path(found.held[0].examples[0]).relative_to(test)
     assert first == f"  {test / name} is {folder / name}"
     assert found.to_dict()["dropped"] == {"unreadable": 1}
-    assert sum(found.balance().values()) == 23
+    assert sum(found.balance().values()) == 24
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from glassformer.data.readers.records import Place, Record
-from glassformer.data.selection import HELD, TRAIN, HoldOut, Parts, chosen, select
+from glassformer.data.selection import HELD, TRAIN, HoldOut, Parts, chosen, in_proportion, select
 from glassformer.errors import DataError
 
 
@@ -49,6 +50,22 @@ def test_a_sentence_repeated_too_often_is_not_held_out() -> None:
         parts = select(iter(often), HoldOut(seed=seed))
         assert (parts == HELD).sum() == 180
         assert all(often[i][0].source != "Yes." for i in range(9000) if parts[i] == HELD)
+
+
+@pytest.mark.parametrize(
+    ("total", "sizes", "wanted"),
+    [
+        (10, [50, 30, 20], [5, 3, 2]),
+        (6, [94, 3, 2, 1], [4, 1, 1, 0]),  # each class of two or more has one
+        (5, [40, 40, 3, 3, 3], [1, 1, 1, 1, 1]),
+        (2, [90, 5, 5], [2, 0, 0]),  # too few for that
+        (50, [9000, 400, 20, 2], [47, 1, 1, 1]),
+    ],
+)
+def test_classes_are_held_out_in_proportion_and_none_is_missing(
+    total: int, sizes: list[int], wanted: list[int]
+) -> None:
+    assert in_proportion(total, np.array(sizes)) == wanted
 
 
 def test_files_that_have_changed_meanwhile_are_noticed() -> None:

@@ -118,6 +118,7 @@ def test_a_line_with_other_columns_makes_its_sentence_unusable(tmp_path: Path) -
     ("text", "chosen", "words"),
     [
         ("a\nb\n", None, "this file has one column"),
+        ("EU,B-ORG\nrejects,O\n", None, "Commas do not separate columns here: use tabs or spaces"),
         ("a O\n", ("1", "3"), "--columns names the column '3'; this file has no header and 2 columns"),
         ("a O\n", ("word", "tag"), "give numbers from 1 to 2"),
     ],

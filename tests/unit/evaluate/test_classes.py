@@ -87,6 +87,12 @@ def test_classes_that_are_known_count_though_no_example_has_them() -> None:
     assert value(matthews, right, TRUE) == pytest.approx(defined_matthews(right, TRUE), abs=1e-12)
 
 
+def test_classes_that_neither_occur_nor_are_predicted_do_not_count() -> None:
+    """As scikit-learn averages."""
+    _, f1, _ = class_metrics(("ant", "cat", "dog", "owl"))
+    assert value(f1, FOUND, TRUE) == pytest.approx(value(MACRO_F1, FOUND, TRUE), abs=1e-12)
+
+
 def test_the_table_sums_to_what_each_class_was() -> None:
     summed = class_table(FOUND, examples(TRUE)).sum(axis=0)
     assert summed.tolist() == [2, 1, 1, 3, 2, 2, 3, 2, 2, 7]  # right, predicted, true, all

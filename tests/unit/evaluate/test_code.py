@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.evaluate.code import finished_part, halves, lines_to_complete, parses_as_python, wilson
+from glassformer.evaluate.code import finished_part, halves, lines_to_complete, parses_as_python
+from glassformer.evaluate.intervals import wilson
 
 
 def test_the_last_statement_is_cut_because_it_may_be_unfinished() -> None:

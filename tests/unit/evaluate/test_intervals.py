@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,6 +29,22 @@ def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
     assert (score.name, score.key, score.sentences) == ("accuracy", "accuracy", 400)
 
 
+@pytest.mark.parametrize(
+    ("prediction", "low", "high"), [("a", 100 * 20 / 23.8416, 100.0), ("b", 0.0, 100 * 3.8416 / 23.8416)]
+)
+def test_the_interval_of_all_or_none_has_a_width(prediction: str, low: float, high: float) -> None:
+    """Wilson's: n / (n + z^2) to 1."""
+    score = score_with_interval(ACCURACY, [prediction] * 20, [("text", "a")] * 20)
+    assert (score.low, score.high) == pytest.approx((low, high))
+
+
+def test_shares_of_words_have_a_width_too_if_all_are_right() -> None:
+    """A sentence counts as one example, because its words are not independent."""
+    words = replace(ACCURACY, counts=lambda _, examples: np.array([[float(n), float(n)] for *_, n in examples]))
+    score = score_with_interval(words, [0] * 20, [("text", 7)] * 20)
+    assert (score.low, score.high) == pytest.approx((100 * 20 / 23.8416, 100.0))
+
+
 def test_losses_have_an_interval_too() -> None:
     losses = np.column_stack([np.random.default_rng(5).normal(2.0, 0.5, 300), np.ones(300)])
     score = score_with_interval(PERPLEXITY, losses, ["a"] * 300)
@@ -50,7 +67,7 @@ def test_it_is_seeded() -> None:
 
 def test_how_it_was_decoded_is_kept() -> None:
     score = score_with_interval(EXACT, ["a"], [("", ("a",))], decoding="beam 5")
-    assert (score.measured_on, score.signature) == ("1 sentences, beam 5", "exact|case:mixed|nrefs:1")
+    assert (score.measured_on, score.signature) == ("1 sentence, beam 5", "exact|case:mixed|nrefs:1")
 
 
 def test_unequal_numbers_are_refused() -> None:

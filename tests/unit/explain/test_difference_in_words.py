@@ -32,6 +32,11 @@ def test_what_may_be_chance_is_called_so_with_what_would_have_shown() -> None:
     )
 
 
+def test_no_difference_that_was_not_shown_could_be_shown() -> None:
+    found = Difference("accuracy", 80.0, 85.0, 0.06, 0.0, 10.0, 100)
+    assert "could be shown here" not in difference_sentence(found, "a", "b")
+
+
 def test_the_p_of_several_comparisons_decides() -> None:
     assert "can be shown" in difference_sentence(BETTER, "a", "b", p=0.06)
     assert "p = 0.06" in difference_sentence(BETTER, "a", "b", p=0.06)

@@ -17,7 +17,7 @@ from glassformer.hub.huggingface.adapted import fits, read_adapted
 from glassformer.hub.huggingface.folders import write_folder
 from glassformer.hub.reading import is_model, read_model
 from glassformer.models.registry import build
-from glassformer.store.bundle import Bundle, SpecialIds
+from glassformer.store.bundle import Bundle, SpecialIds, save_bundle
 
 SHAPE = {"N": 1, "d": 6, "h": 2, "d_ff": 10, "vocabulary": 11, "max_length": 13}
 QUERY = "encoder.layer.0.attention.self.query"
@@ -134,16 +134,20 @@ REFUSED = [
     ({"layer_replication": [[0, 1], [0, 1]]}, {}, "repeated layers"),
     ({"alora_invocation_tokens": [5]}, {}, "certain tokens"),
     ({"init_lora_weights": "pissa_niter_4"}, {}, "changing the base"),
+    ({"init_lora_weights": "corda"}, {}, "changing the base"),
+    ({"trainable_token_indices": [3]}, {}, "vectors of single tokens"),
+    ({"field_of_next_year": 3}, {}, "field_of_next_year = 3: this field is not known"),
     ({"lora_alpha": None}, {}, "lora_alpha"),
     ({"alpha_pattern": 3}, {}, "alpha_pattern"),
     ({}, pair("encoder.layer.7.attention.self.query"), "does not have"),
     ({}, pair(QUERY, out=7), "the product of its adapters"),
     ({}, {f"{QUERY}.lora_A.weight": torch.zeros(2, 6)}, "without"),
-    ({}, {f"{QUERY}.lora_B.weight": torch.zeros(6, 2)}, "cannot be read"),
+    ({}, {f"{QUERY}.lora_B.weight": torch.zeros(6, 2)}, "without its lora_A"),
+    ({}, pair(QUERY) | {f"{QUERY}.lora_A.weight": torch.full((2, 6), math.nan)}, "adapter_model.*NaN"),
     ({}, {f"{QUERY}.lora_A.weight": torch.zeros(6), f"{QUERY}.lora_B.weight": torch.zeros(6, 2)}, "of shape"),
     ({}, {f"{QUERY}.lora_A.weight": torch.zeros(0, 6), f"{QUERY}.lora_B.weight": torch.zeros(6, 0)}, "of shape"),
-    ({}, {"embeddings.word_embeddings.lora_embedding_A": torch.zeros(2, 11)}, "cannot be read"),
-    ({}, {"pooler.other": torch.zeros(2)}, "unexpected"),
+    ({}, {"embeddings.word_embeddings.lora_embedding_A": torch.zeros(2, 11)}, "adapters of embeddings"),
+    ({}, {"pooler.other": torch.zeros(2)}, "The adapters .*unexpected"),
     ({"base_model_name_or_path": "nobody/nothing"}, {}, "nobody/nothing"),
 ]
 
@@ -155,6 +159,23 @@ def test_what_cannot_be_read_is_refused(
     adapter = write_adapter(tmp_path / "adapter", tensors or pair(QUERY), **settings)
     with pytest.raises(ImportingError, match=words):
         read_adapted(adapter, None if "base_model_name_or_path" in settings else base)
+
+
+def test_what_changes_no_numbers_is_read(base: Path, tmp_path: Path) -> None:
+    """What peft and sentence-transformers write by default."""
+    settings = {"task_type": "FEATURE_EXTRACTION", "peft_version": "1.0", "megatron_core": "megatron.core"}
+    settings |= {"init_lora_weights": "gaussian", "loftq_config": {}, "r": 2, "exclude_modules": ["pooler"]}
+    assert read_adapted(write_adapter(tmp_path / "adapter", pair(QUERY), **settings), base).kind == "bert"
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_base_folder_of_glassformer_is_named(base: Path, tmp_path: Path, is_named: bool) -> None:
+    own = tmp_path / "imported"
+    save_bundle(read_model(base), own, about={})
+    settings = {"base_model_name_or_path": str(own)} if is_named else {}
+    adapter = write_adapter(tmp_path / "adapter", pair(QUERY), **settings)
+    with pytest.raises(ImportingError, match=r"imported is a folder of glassformer. Give the Hugging Face folder"):
+        read_adapted(adapter, None if is_named else own)
 
 
 def test_a_pickle_is_not_read(base: Path, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 from glassformer.evaluate.classes import MATTHEWS
 from glassformer.evaluate.metric import by_key
 from glassformer.evaluate.translation import BLEU, CHRF
+from glassformer.training.job import Progress
+from glassformer.training.loop import why_stop
 from glassformer.training.pace import Pace, best_words
 from glassformer.training.plan import Forecast
 from glassformer.training.settings import TrainSettings
@@ -39,6 +41,17 @@ def test_within_a_budget_what_is_left_is_the_time_not_the_steps() -> None:
     one = pace()
     one.on_step(2.0, steps=90, budget_left=33.0)
     assert (one.left(50), one.steps) == (33.0, 90)
+
+
+def test_a_plan_that_takes_far_less_than_the_budget_ends_early() -> None:
+    one = pace()
+    one.on_step(2.0, steps=60, budget_left=3000.0)
+    assert one.left(50) == one.steps_left(50) < 200
+
+
+@pytest.mark.parametrize(("used", "words"), [(20.0, "all steps done"), (99.0, "the time is used")])
+def test_a_run_that_ends_early_does_not_say_that_the_time_is_used(used: float, words: str) -> None:
+    assert why_stop(TrainSettings(), Progress(step=5, steps=5, limit=100.0, used=used)) == words
 
 
 def test_nothing_known_is_nothing_left() -> None:

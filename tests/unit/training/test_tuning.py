@@ -97,6 +97,7 @@ def test_how_much_is_trained_is_told() -> None:
     model = bert()
     assert trained_in_words(model) == ""
     tune(model, TrainSettings(freeze=("body",)))
+    assert trained_in_words(few_of_many()).endswith("(under 0.01%)")
     assert trained_in_words(model).startswith(f"{8 * 8 + 8 + 2 * 8 + 2:,} of ")
 
 
@@ -162,3 +163,9 @@ def test_adapters_need_a_model_and_adamw() -> None:
         TrainSettings(lora=4)
     with pytest.raises(ValueError, match="trained by adamw"):
         TrainSettings(lora=4, start_from="x", optimiser="muon")
+
+
+def few_of_many() -> torch.nn.Module:
+    model = torch.nn.Linear(30_000, 2, bias=False, device="meta").requires_grad_(False)
+    model.register_parameter("few", torch.nn.Parameter(torch.zeros(2)))
+    return model

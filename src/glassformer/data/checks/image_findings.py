@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from glassformer.data.checks.held_texts import LEARNED, LEFT_OUT, TEST, held_sentence
-from glassformer.data.checks.label_findings import label_order
+from glassformer.data.checks.label_findings import label_order, missing_lines
 
 SHOWN = 5  # names that are kept for each kind of finding
 
@@ -22,6 +22,7 @@ NOTES = {
     "duplicate": "the same pixels with the same label as an earlier image",
     "conflict": "the same pixels as an earlier image, with another label",
     "constant": "all pixels are equal",
+    "dark": "nearly black: 255, or 65,535 in a file of 16 bits, is white. Scale values of 12 bits to all",
 }
 
 
@@ -69,7 +70,9 @@ class ImageFindings:
         self.sizes = Counter[tuple[int, int]]()  # height, width
         self.channels = Counter[int]()
         self.ignored: tuple[str, ...] = ()
+        self.empty: tuple[str, ...] = ()  # folders of classes without images
         self.held: list[HeldImages] = []
+        self.missing: dict[str, list[str]] = {}  # held-out part: the labels that none of its images has
         self.captions: dict[str, int] = {}  # their number, words and longest, if the images have captions
 
     def add(self, kind: str, name: str) -> None:
@@ -92,7 +95,7 @@ class ImageFindings:
     def lines(self) -> list[str]:
         """Each finding in one line, with the first names."""
         known = {**PROBLEMS, **NOTES}
-        return [
+        return [*map(empty_line, self.empty), *missing_lines(self.missing)] + [
             f"{count:,} {'image' if count == 1 else 'images'}: {known[kind]} "
             f"({'; '.join(self.examples[kind][:2])}{'; ...' if count > 2 else ''})"
             for kind, count in {**self.dropped, **self.notes}.items()
@@ -119,6 +122,12 @@ class ImageFindings:
             "sizes": [{"height": h, "width": w, "count": n} for (h, w), n in self.sizes.most_common(20)],
             "channels": dict(self.channels),
             "ignored": list(self.ignored[:SHOWN]),
+            "empty": list(self.empty),
             "held": [vars(part) for part in self.held],
+            "missing_labels": self.missing,
             "findings": [{"kind": kind, "count": n, "examples": self.examples[kind]} for kind, n in found.items()],
         }
+
+
+def empty_line(folder: str) -> str:
+    return f"Warning: the folder {folder} has no images, so this class does not exist for the model"

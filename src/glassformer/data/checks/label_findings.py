@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from glassformer.data.checks.held_texts import HeldTexts, overlap_helps
+from glassformer.data.checks.held_texts import HeldTexts, data_of, overlap_helps
 from glassformer.data.checks.tally import IN_TEST, Tally, finding_dict
+from glassformer.printable import counted, printable, shortened
 
 MOST_LABELS = 1000
+SHOWN = 3  # labels that a warning names
 LABEL_PROBLEMS = {
     "encoding": "not UTF-8",
     "nul": "a NUL character",
@@ -46,6 +48,7 @@ class LabelFindings(Tally):
         self.characters = 0
         self.words = 0
         self.held: list[HeldTexts] = []
+        self.missing: dict[str, list[str]] = {}  # held-out part: the labels that none of its examples has
 
     def ordered_labels(self) -> list[str]:
         return label_order(self.labels)
@@ -66,6 +69,7 @@ class LabelFindings(Tally):
             "characters": self.characters,
             "words": self.words,
             "held": [part.to_dict() for part in self.held],
+            "missing_labels": self.missing,
             "findings": [finding_dict(finding) for finding in self.ordered()],
         }
 
@@ -89,6 +93,26 @@ class ScoreFindings(LabelFindings):
     def to_dict(self) -> dict[str, Any]:
         least, mean, largest = self.range()
         return {**super().to_dict(), "labels": {}, "scores": {"least": least, "mean": mean, "largest": largest}}
+
+
+def note_missing(missing: dict[str, list[str]], part: str, known: Iterable[str], held: Iterable[str]) -> None:
+    """Notes the known labels that a held-out part does not have."""
+    there = set(held)
+    if found := [label for label in known if label not in there]:
+        missing[part] = found
+
+
+def missing_lines(missing: Mapping[str, Sequence[str]]) -> list[str]:
+    """A warning for each held-out part that lacks labels."""
+    lines = []
+    for part, labels in missing.items():
+        named = ", ".join(repr(shortened(printable(label), width=40)) for label in labels[:SHOWN])
+        more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
+        lines.append(
+            f"Warning: the {data_of(part)} has no example of {counted(len(labels), 'label')} ({named}{more}), so its "
+            "scores say nothing about them. Give more examples, or hold out more: --valid 20%, or --valid FILE"
+        )
+    return lines
 
 
 def label_order(labels: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ UNREADABLE_SHARE = 0.01  # above this, the file probably has another format,
 FEW, FEW_SHARE = 5, 0.2  # unless only this many units are unreadable, and at most this share: mistakes in a small file
 HARMLESS = {"header", "obsolete", "plural"}  # not examples: nothing is lost by dropping them
 IN_TEST = "in test"  # the kind of a note: training would use it, and the score on the test data would be too high
+SHOWS_MORE = "`glassformer doctor` shows more."
 ICONV = "If a file is in an older encoding, convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE"
 
 
@@ -134,15 +135,30 @@ class Tally:
         """Findings with which training does not start. It does not know the test data."""
         return [finding for finding in self.ordered() if finding.severity == STOP and finding.kind != IN_TEST]
 
+    def refuse(self, error: Exception) -> None:
+        """Remembers why training would not start; doctor, which shows this, is not named as the next step."""
+        self.refused = str(error).removesuffix(SHOWS_MORE).rstrip()
+
+    @property
+    def lost(self) -> int:
+        """How many units were dropped, without the headers of tables, which are no examples."""
+        return self.units - self.used - self.dropped["header"]
+
+    @property
+    def examples_read(self) -> int:
+        """All units without the headers of tables."""
+        return self.units - self.dropped["header"]
+
     def left_out(self) -> str:
         """How many units were not used and why, with the first place of each reason, or all if few are unreadable."""
-        if not self.units:
-            return "the input is empty"
+        if not self.examples_read:
+            return "there is only a header" if self.units else "the input is empty"
         first = {
             reason: f" (first: {problem.place}{self._others(reason)})" for reason, problem in self.first_dropped.items()
         }
-        reasons = [f"{count:,} {reason}{first.get(reason, '')}" for reason, count in self.dropped.items()]
-        return f"{self.units - self.used:,} of {self.units:,} left out: {'; '.join(reasons)}"
+        lost = {reason: count for reason, count in self.dropped.items() if reason != "header"}
+        reasons = [f"{count:,} {reason}{first.get(reason, '')}" for reason, count in lost.items()]
+        return f"{self.lost:,} of {self.examples_read:,} left out: {'; '.join(reasons)}"
 
     def _others(self, reason: str) -> str:
         """The places after the first of a few unreadable units: `; a.tsv, line 7`."""

@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 from glassformer.data.readers.arrays import MOST_BYTES, Picture, images_of, load_npy, npz_images
 from glassformer.data.readers.opening import blocks_of, check_file, shown
 from glassformer.errors import DataError
+from glassformer.printable import counted
 
 NPY, IDX = b"\x93NUMPY", b"\x00\x00\x08"
 PNM = re.compile(rb"P[1-6]\s")
 PNM_NUMBER = rb"(?:\s|#[^\n]*\n)+(\d+)"  # after any comments
 CHOICE = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
-SCENE = re.compile(r"scenes:(?P<first>\d{1,4})(?:-(?P<last>\d{1,4}))?")  # drawn ones, of the test part
+SCENES = "scenes"  # drawn ones, of the test part
+SCENE = re.compile(rf"{SCENES}:(?P<first>\d{{1,4}})(?:-(?P<last>\d{{1,4}}))?")
 MOST_PIXELS = 100_000_000  # of one image
-DEEP = ("I", "F")  # Pillow's modes for grey values of more than 8 bits
+DEEP = ("I;16", "I", "F")  # Pillow's modes for grey values of more than 8 bits
 KEPT_MODES = {"1": "L", "L": "L", "LA": "RGBA", "RGBA": "RGBA", "PA": "RGBA"}  # all others become RGB
 
 
@@ -41,23 +43,37 @@ class NamedPicture:
 
 def read_pictures(name: str) -> Iterator[NamedPicture]:
     """The images of a file, or those that the name selects."""
-    if not Path(name).exists() and (drawn := SCENE.fullmatch(name)):
-        yield from scenes_of(int(drawn["first"]), int(drawn["last"] or drawn["first"]))
+    if (name == SCENES or name.startswith(f"{SCENES}:")) and not Path(name).exists():
+        yield from scenes_named(name)
         return
     path, chosen = Path(name), None
     if not path.exists() and (match := CHOICE.fullmatch(name)):
         first, last = int(match["first"]), int(match["last"] or match["first"])
         path, chosen = Path(match["file"]), range(first, last + 1)
-        if not chosen:
-            raise DataError(f"{name}: {first}-{last} is in reverse order. Write {last}-{first}.")
+        refuse_reversed(name, first, last)
     found = pictures_of(path)
     if chosen is not None and chosen.stop > len(found):
-        raise DataError(f"{name}: {shown(path)} has {len(found):,} images, numbered from 0.")
+        raise DataError(f"{name}: {shown(path)} has {counted(len(found), 'image')}, numbered from 0.")
     if len(found) == 1:
         yield NamedPicture(shown(path), found[0])
         return
     for number in range(len(found)) if chosen is None else chosen:
         yield NamedPicture(f"{shown(path)}:{number}", found[number])
+
+
+def refuse_reversed(name: str, first: int, last: int) -> None:
+    if last < first:
+        raise DataError(f"{name}: {first}-{last} is in reverse order. Write {last}-{first}.")
+
+
+def scenes_named(name: str) -> Iterator[NamedPicture]:
+    """Drawn test scenes: `scenes:7` or `scenes:0-9`."""
+    drawn = SCENE.fullmatch(name)
+    if drawn is None:
+        raise DataError(f"{name}: no such file. Drawn scenes are {SCENES}:7 or {SCENES}:0-9, with numbers up to 9999.")
+    first, last = int(drawn["first"]), int(drawn["last"] or drawn["first"])
+    refuse_reversed(name, first, last)
+    yield from scenes_of(first, last)
 
 
 def scenes_of(first: int, last: int) -> Iterator[NamedPicture]:
@@ -189,8 +205,10 @@ def by_pillow(path: Path) -> Picture:
                 raise DataError(f"{shown(path)}: {image.width:,} x {image.height:,} pixels. Make it smaller first.")
             upright = ImageOps.exif_transpose(image)
             if upright.mode.startswith(DEEP):
-                return in_bytes(np.asarray(upright), path)
-            pixels = np.asarray(upright.convert(KEPT_MODES.get(upright.mode, "RGB")), dtype=np.uint8)
+                # Pillow's older versions read PNGs of 16 bits as "I"
+                return in_bytes(np.asarray(upright), path, is_known=upright.mode[1:] != "" or image.format == "PNG")
+            own = "RGBA" if "transparency" in upright.info else KEPT_MODES.get(upright.mode, "RGB")
+            pixels = np.asarray(upright.convert(own), dtype=np.uint8)
     except UnidentifiedImageError:
         raise DataError(f"{shown(path)}: not a readable image.") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -198,8 +216,17 @@ def by_pillow(path: Path) -> Picture:
     return pixels if pixels.ndim == 3 else pixels[:, :, None]
 
 
-def in_bytes(values: NDArray[Any], path: Path) -> Picture:
-    """Grey values of 16 bits, scaled to 8; Pillow's own conversion would make nearly all of them white."""
+def in_bytes(values: NDArray[Any], path: Path, *, is_known: bool) -> Picture:
+    """Grey values of 16 bits, scaled to 8; Pillow's own conversion would make nearly all of them white.
+
+    `is_known`: the file says that it has 16 bits, so 65,535 is white. The largest value of a file does not say which
+    one is white, and each file would be scaled differently.
+    """
+    if not is_known and values.dtype.kind != "f":
+        raise DataError(
+            f"{shown(path)}: its pixels have 32 bits, values from {values.min():,} to {values.max():,}, and nothing "
+            "says which value is white. Convert it to 8 or 16 bits."
+        )
     if values.dtype.kind == "f" or values.min(initial=0) < 0 or values.max(initial=0) >= 1 << 16:
         raise DataError(
             f"{shown(path)}: its values are not whole numbers from 0 to 65,535. Convert it to 8 or 16 bits."

@@ -45,7 +45,7 @@ def check_file(path: Path) -> int:
     except (OSError, ValueError) as error:  # below a file, too long, contains a NUL, a loop of links
         raise DataError(f"{name}: not a usable file name: {_reason(error)}.") from None
     if stat.S_ISDIR(found.st_mode):
-        raise DataError(f"{name} is a folder; give its files, for instance {name.rstrip('/')}/*.en.")
+        raise DataError(f"{name} is a folder; give its files, by name or as a pattern: {name.rstrip('/')}/*.")
     if not stat.S_ISREG(found.st_mode):
         raise DataError(
             f"{name} is {_special(found.st_mode)}; a regular file is needed because it is read more than once. "

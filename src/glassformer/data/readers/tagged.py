@@ -173,7 +173,12 @@ def choose_layout(texts: Sequence[str], path: Path, columns: tuple[str, ...] | N
         refuse_other_spaces(texts, name)
     if columns is None:
         if width == 1:
-            raise DataError(f"{name}: {TOO_FEW}. For JSON lines, name the file .jsonl.")
+            commas = (
+                " Commas do not separate columns here: use tabs or spaces."
+                if any("," in row[0] for row in rows)
+                else ""
+            )
+            raise DataError(f"{name}: {TOO_FEW}.{commas} For JSON lines, name the file .jsonl.")
         return Layout(width, FORM, UPOS, True) if universal and width > UPOS else Layout(width, 0, width - 1)
     places = [column_number(column, width, name) for column in columns]
     return Layout(width, places[0], places[1], universal)

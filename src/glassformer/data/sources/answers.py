@@ -137,7 +137,7 @@ def read_held_answers(
     findings = AnswerFindings()
     held = usable(screened(source.rows(), findings))
     refuse_unusable(findings, source)
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Held-out questions: {findings.left_out()}")
     return held
 
@@ -246,7 +246,7 @@ def report(findings: AnswerFindings, listener: Listener) -> None:
     listener.on_stage(
         f"{counted(findings.used, 'question')}{without} on {counted(findings.passages, 'passage')}{articles}"
     )
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Questions: {findings.left_out()}")
     if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
         named = (f"{one.count:,} {one.kind} (first: {one.examples[0].problem.place})" for one in found)
@@ -312,5 +312,5 @@ def examine_answers(
     try:
         refuse_unusable(findings, source)
     except DataError as error:
-        findings.refused = str(error)
+        findings.refuse(error)
     return findings

@@ -15,6 +15,7 @@ import numpy as np
 from glassformer.data.checks.image_findings import ImageFindings
 from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.fields import read_fields
+from glassformer.data.readers.images import SCENES
 from glassformer.data.readers.lines import lines_of
 from glassformer.data.readers.naming import expand, kind_of
 from glassformer.data.readers.opening import blocks_of, check_file, shown
@@ -39,7 +40,6 @@ from glassformer.data.sources.settings import CaptionDataSettings
 from glassformer.errors import DataError
 from glassformer.printable import counted
 
-SCENES = "scenes"  # the name of the drawn scenes
 BETWEEN = "\n"  # between the captions of an image; a caption is one line
 Size = tuple[tuple[int, int], int]  # height and width, channels
 
@@ -214,6 +214,10 @@ def examine_captions(
     files: Sequence[str], *, columns: tuple[str, ...] | None, held: Mapping[str, Sequence[str]], listener: Listener
 ) -> ImageFindings:
     """Everything that can be said about captioned images before training."""
+    if tuple(files) == (SCENES,):
+        raise DataError(
+            f"`{SCENES}` are drawn when they are needed: there is nothing to examine. Train with --data scenes."
+        )
     read, findings = caption_files(files, columns), ImageFindings()
     shape = shape_of(CaptionDataSettings(), read.units, None)
     found = read_images(read, shape, findings, listener)

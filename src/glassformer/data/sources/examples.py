@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from glassformer import __version__
-from glassformer.data.checks.tally import ICONV, Tally
+from glassformer.data.checks.tally import ICONV, SHOWS_MORE, Tally
 from glassformer.data.readers.opening import check_file
 from glassformer.data.selection import CHANGED
 from glassformer.errors import DataError, SettingsError
@@ -93,5 +93,5 @@ def refuse_unreadable(tally: Tally, *, unit: str) -> None:
             f"{finding.count:,} of {tally.units:,} {unit} are unusable ({finding.help}), the first: "
             f"{finding.examples[0].problem}. With this many, the file probably has another format. "
             + (f"{ICONV}. " if finding.kind == "encoding" else "")
-            + "`glassformer doctor` shows more."
+            + SHOWS_MORE
         )

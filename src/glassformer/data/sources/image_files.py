@@ -54,6 +54,7 @@ class ImageFiles:
     paths: tuple[Path, ...]  # everything that is read, for fingerprints
     units: Sequence[ImageUnit]
     ignored: tuple[str, ...] = ()  # files in folders that are not images
+    empty: tuple[str, ...] = ()  # folders of classes without images
 
 
 def are_images(names: Sequence[str]) -> bool:
@@ -92,7 +93,8 @@ def image_files(names: Sequence[str], columns: tuple[str, ...] | None = None) ->
                 arrays.append(path)
     parts += _arrays(arrays)
     paths, units = (tuple(one for part in parts for one in getattr(part, what)) for what in ("paths", "units"))
-    return ImageFiles(paths, units, tuple(name for part in parts for name in part.ignored))
+    ignored, empty = (tuple(name for part in parts for name in getattr(part, what)) for what in ("ignored", "empty"))
+    return ImageFiles(paths, units, ignored, empty)
 
 
 # Folders
@@ -118,7 +120,9 @@ def _folder(folder: Path) -> ImageFiles:
             f"{shown(folder)}: no images found. Put the images of each class into a folder with the name of the class: "
             f"{shown(folder)}/cat/1.png, {shown(folder)}/dog/1.png."
         )
-    return ImageFiles(tuple(paths), units, tuple(ignored))
+    full = {unit.label for unit in units}
+    empty = tuple(shown(one) for one in classes if one.name not in full)
+    return ImageFiles(tuple(paths), units, tuple(ignored), empty)
 
 
 def load_one(path: Path) -> Load:

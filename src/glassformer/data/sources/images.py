@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.data.checks.image_findings import HeldImages, ImageFindings
-from glassformer.data.checks.label_findings import label_order
-from glassformer.data.images import fitted
+from glassformer.data.checks.label_findings import label_order, note_missing
+from glassformer.data.images import fitted, on_white
 from glassformer.data.readers.arrays import Picture
 from glassformer.data.readers.inputs import Input, fingerprint
 from glassformer.data.selection import HELD, LEFT_OUT, NO_NUMBER, TRAIN, HoldOut, divided_by_class
@@ -32,6 +32,7 @@ LOOKED_AT = 200  # images that decide the size, if none is set
 USUAL_SIDE = 64  # pixels, for images of several sizes or of larger ones
 MOST_LABELS = 1000
 MOST_BYTES = 8 << 30  # of all images, after resizing
+DARK = 32  # of 256 levels; an image without a brighter pixel is nearly black
 MOST_UNREADABLE = 0.5  # share; above, the files are probably no images
 
 
@@ -77,7 +78,7 @@ def first_pictures(units: Sequence[ImageUnit], reasons: list[DataError]) -> Iter
 
 
 def is_grey(picture: Picture) -> bool:
-    colours = picture[:, :, :3]
+    colours = on_white(picture)
     return picture.shape[2] == 1 or bool((colours == colours[:, :, :1]).all())
 
 
@@ -98,6 +99,7 @@ def read_images(
     seen: dict[bytes, str] = {}
     size = shape.size[0] * shape.size[1] * shape.channels
     findings.ignored += files.ignored
+    findings.empty += files.empty
     for done, unit in enumerate(files.units, start=1):
         findings.units += 1
         one = read_one(unit, shape, findings, needs_label=labels)
@@ -137,6 +139,8 @@ def read_one(
     findings.channels[channels] += 1
     if picture.min() == picture.max():
         findings.add("constant", unit.name)
+    elif (highest := int(on_white(picture).max())) < DARK:
+        findings.add("dark", f"{unit.name}: {highest + 1} of 256 levels")
     mark = hashlib.blake2b(picture.tobytes(), digest_size=16, person=f"{height}x{width}".encode()[:16])
     return LabelledImage(unit.name, pixels, unit.label), mark.digest()
 
@@ -172,6 +176,7 @@ def read_labelled_images(
         if len(valid) < len(held.examples):
             listener.on_stage(f"Left out {len(held.examples) - len(valid):,} validation images with other labels")
     refuse_too_few(counts, valid)
+    note_missing(findings.missing, "valid", label_order(counts), (one.label for one in valid))
     report(findings, shape, listener)
     listener.on_stage(f"{counted(len(train), 'training image')}, {counted(len(valid), 'validation image')}")
     raw = files_digest(files)
@@ -229,6 +234,11 @@ def examine_images(
         if names:
             other = read_images(image_files(names, columns), shape, ImageFindings(), listener)
             findings.held.append(held_images(name, other, learned))
+            note_missing(findings.missing, name, findings.balance(), (one.label for one in other.examples))
+    if not held.get("valid") and found.examples:
+        parts = split(found, None, findings, HoldOut(seed=1)).tolist()
+        chosen = (one.label for one, part in zip(found.examples, parts, strict=True) if part == HELD)
+        note_missing(findings.missing, "valid", findings.balance(), chosen)
     return findings
 
 
@@ -278,7 +288,9 @@ def refuse_unusable(findings: ImageFindings) -> None:
     bad = findings.counts["unreadable"]
     if bad > MOST_UNREADABLE * findings.units or not findings.used:
         first = findings.examples.get("unreadable") or findings.examples.get("no label") or ["no image was found"]
-        raise DataError(f"{findings.units - findings.used:,} of {findings.units:,} images cannot be used: {first[0]}")
+        raise DataError(
+            f"{findings.units - findings.used:,} of {counted(findings.units, 'image')} cannot be used: {first[0]}"
+        )
 
 
 def refuse_too_few(counts: Mapping[str, int], valid: Sequence[LabelledImage]) -> None:
@@ -294,7 +306,9 @@ def refuse_too_few(counts: Mapping[str, int], valid: Sequence[LabelledImage]) ->
 def report(findings: ImageFindings, shape: Shape, listener: Listener) -> None:
     balance = ", ".join(f"{label!r} {count:,}" for label, count in list(findings.balance().items())[:12])
     more = ", ..." if len(findings.labels) > 12 else ""
-    listener.on_stage(f"{findings.used:,} images with {len(findings.labels)} labels: {balance}{more}")
+    listener.on_stage(
+        f"{counted(findings.used, 'image')} with {counted(len(findings.labels), 'label')}: {balance}{more}"
+    )
     height, width = shape.size
     same = set(findings.sizes) == {shape.size}
     resized = "" if same else f", resized to {height} x {width}"

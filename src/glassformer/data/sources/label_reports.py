@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glassformer.data.checks.label_findings import LabelFindings
+from glassformer.data.checks.label_findings import LabelFindings, missing_lines
 from glassformer.data.sources.examples import Listener
 from glassformer.printable import counted, printable, shortened
 
@@ -17,7 +17,9 @@ def report(findings: LabelFindings, listener: Listener) -> None:
     named = ", ".join(f"{shown_label(label)} {count:,}" for label, count in list(balance.items())[:SHOWN_LABELS])
     more = f" and {len(balance) - SHOWN_LABELS:,} more" if len(balance) > SHOWN_LABELS else ""
     listener.on_stage(f"{counted(findings.used, 'example')} with {counted(len(balance), 'label')}: {named}{more}")
-    if findings.dropped:
+    for line in missing_lines(findings.missing):
+        listener.on_stage(line)
+    if findings.lost:
         listener.on_stage(f"Rows: {findings.left_out()}")
     if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
         listener.on_stage("Used, but check: " + ", ".join(f"{one.count:,} {one.kind}" for one in found))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glassformer.data.checks.held_texts import HeldTexts
-from glassformer.data.checks.label_findings import MOST_LABELS, LabelFindings, label_order
+from glassformer.data.checks.label_findings import MOST_LABELS, LabelFindings, label_order, note_missing
 from glassformer.data.checks.seen import SeenHashes, hashes_of
 from glassformer.data.readers.fields import Fields, first_rows, read_fields
 from glassformer.data.readers.inputs import fingerprint
@@ -114,11 +114,13 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
     hold_out = None if valid is not None else HoldOut(seed=seed, share=data.valid_share)
     findings = LabelFindings()
     rows = screened(source.rows(progress=listener.on_count), findings, [held_texts("valid", valid)] if valid else [])
-    parts, counts = _divided(rows, hold_out, refuse=lambda: _refuse_unusable(findings, source))
+    parts, counts, _ = _divided(rows, hold_out, refuse=lambda: _refuse_unusable(findings, source))
     refuse_too_few(findings, source, counts)
     if valid is None:
         valid = [_example(row) for row in picked(source.rows(), parts, HELD)]
     valid = without_new_labels(valid, counts, valid_findings or findings, listener)
+    held = Counter(label for _, label in valid)
+    note_missing(findings.missing, "valid", counts, held)
     report(findings, listener)
     first = _example(next(picked(source.rows(), parts, TRAIN)))
     report_first(first.texts, first.label, findings, listener, table=source.labels is None)
@@ -136,7 +138,6 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
         yield from map(_example, picked(source.rows(), parts, TRAIN))
         refuse_changed(source.paths, seen)
 
-    held = Counter(label for _, label in valid)
     facts = {
         "columns": source.columns,
         "findings": findings,
@@ -150,8 +151,8 @@ def read_labelled_examples(data: LabelledDataSettings, *, seed: int, listener: L
 
 def _divided(
     rows: Iterator[Fields], hold_out: HoldOut | None, *, refuse: Callable[[], None]
-) -> tuple[Parts, dict[str, int]]:
-    """The part of every row, and the number of training examples of each label, in the order of the labels."""
+) -> tuple[Parts, dict[str, int], dict[str, int]]:
+    """The part of every row, and the number of training and of held-out examples of each label, in their order."""
     used, numbers, classes = array("B"), array("I"), array("H")
     index: dict[str, int] = {}
     for row in rows:
@@ -161,8 +162,9 @@ def _divided(
         classes.append(index.setdefault(row.texts[-1], len(index)) if ok else 0)
     refuse()
     parts = divided_by_class(used, numbers, classes, hold_out)
-    learnt = np.bincount(np.frombuffer(classes, dtype=np.uint16)[parts == TRAIN], minlength=len(index)).tolist()
-    return parts, {label: learnt[index[label]] for label in label_order(index)}
+    kinds, order = np.frombuffer(classes, dtype=np.uint16), label_order(index)
+    learnt, held = (np.bincount(kinds[parts == part], minlength=len(index)).tolist() for part in (TRAIN, HELD))
+    return parts, {label: learnt[index[label]] for label in order}, {label: held[index[label]] for label in order}
 
 
 def read_held_labelled(
@@ -181,7 +183,7 @@ def read_held_labelled(
     refuse_unreadable(findings, unit="held-out rows")
     if not held:
         raise DataError(f"{source.names}: no usable examples: {findings.left_out()}.")
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Held-out examples: {findings.left_out()}")
     return held, findings
 
@@ -315,10 +317,11 @@ def examine_labelled(
 ) -> LabelFindings:
     """Everything that one pass can find. `held`: the files of held-out parts, by name. Nothing is written."""
     source = labelled_source(files, columns)
-    parts = []
+    parts, labels = [], dict[str, set[str]]()
     for name, names in held.items():
         if read := read_held_labelled(names, source.columns, listener, beside=source.paths):
             parts.append(held_texts(name, read[0]))
+            labels[name] = {example.label for example in read[0]}
     findings, all_read = LabelFindings(), False
 
     def refuse() -> None:
@@ -328,10 +331,13 @@ def examine_labelled(
 
     try:
         rows = screened(source.rows(progress=listener.on_count), findings, parts)
-        _, counts = _divided(rows, None if held.get("valid") else HoldOut(seed=1), refuse=refuse)
+        _, counts, held_out = _divided(rows, None if held.get("valid") else HoldOut(seed=1), refuse=refuse)
+        labels.setdefault("valid", {label for label, count in held_out.items() if count})
+        for name, there in labels.items():
+            note_missing(findings.missing, name, counts, there)
         refuse_too_few(findings, source, counts)
     except DataError as error:
         if not all_read:
             raise
-        findings.refused = str(error)
+        findings.refuse(error)
     return findings

@@ -125,7 +125,7 @@ def read_held_scored(
     refuse_repeated([*beside, *source.paths])
     held = [example_of(row) for row in screened(numeric(source.rows()), findings) if row.problem is None]
     refuse_unusable(findings, source)
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Held-out examples: {findings.left_out()}")
     return held
 
@@ -152,7 +152,7 @@ def report(findings: ScoreFindings, listener: Listener, *, first: Scored) -> Non
     listener.on_stage(
         f"{counted(findings.used, 'example')} with scores from {least:g} to {largest:g}, on average {mean:.3g}"
     )
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Rows: {findings.left_out()}")
     shown = " | ".join(shortened(printable(text), width=60) for text in first.texts)
     listener.on_stage(f"The first example: {shown} → {first.score:g}")
@@ -179,5 +179,5 @@ def examine_scored(
         if len(findings.labels) < 2:
             raise DataError(f"All {findings.used:,} usable examples have the same score. Choose another column.")
     except DataError as error:
-        findings.refused = str(error)
+        findings.refuse(error)
     return findings

@@ -15,7 +15,7 @@ def report(findings: TagFindings, listener: Listener) -> None:
     documents = f" of {counted(findings.documents, 'document')}" if findings.documents else ""
     listener.on_stage(f"{counted(findings.used, 'sentence')}{documents} with {counted(findings.words, 'word')}")
     listener.on_stage(labels_line(findings))
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Sentences: {findings.left_out()}")
     noted = [one for one in findings.ordered() if one is findings.notes.get(one.kind)]
     for one in noted:

@@ -193,7 +193,7 @@ def read_held_tagged(
     refuse_unreadable(findings, unit="held-out sentences")
     if not held:
         raise DataError(f"{source.names}: no usable sentences: {findings.left_out()}.")
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Held-out sentences: {findings.left_out()}")
     return held, findings
 
@@ -298,5 +298,5 @@ def examine_tagged(
     try:
         refuse_unusable(findings, source)
     except DataError as error:
-        findings.refused = str(error)
+        findings.refuse(error)
     return findings

@@ -35,6 +35,7 @@ from glassformer.data.sources.text_split import (
     text_source,
 )
 from glassformer.errors import DataError
+from glassformer.printable import counted
 
 
 def read_text_examples(data: TextDataSettings, *, seed: int, listener: Listener) -> Examples[TextPiece]:
@@ -91,7 +92,7 @@ def read_held_texts(
     refuse_unreadable(findings, unit=f"held-out {findings.unit}s")
     if not findings.words:
         raise DataError(f"{source.names}: no text to validate with.")
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Held-out texts: {findings.left_out()}")
     return held, findings
 
@@ -99,7 +100,7 @@ def read_held_texts(
 def refuse_no_text(findings: TextFindings, source: TextSource) -> None:
     """Raises an error if there is nothing but white space."""
     if not findings.words:
-        why = findings.left_out() if findings.dropped or not findings.units else "there is only white space in them"
+        why = findings.left_out() if findings.lost or not findings.units else "there is only white space in them"
         raise DataError(f"{source.names}: no text to train on: {why}.")
 
 
@@ -114,12 +115,13 @@ def files_changed(data: TextDataSettings, begun: Mapping[str, str]) -> bool:
 def report(findings: TextFindings, listener: Listener) -> None:
     """Reports a summary of the findings."""
     listener.on_stage(
-        f"{findings.characters:,} characters, {findings.words:,} words in {findings.used:,} {findings.unit}s"
+        f"{counted(findings.characters, 'character')}, {counted(findings.words, 'word')} in "
+        f"{counted(findings.used, findings.unit)}"
     )
     if findings.skipped_files:
         names = ", ".join(findings.skipped_files[:3]) + (", ..." if len(findings.skipped_files) > 3 else "")
         listener.on_stage(f"Not read, because their suffixes are not those of texts: {names}")
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(_capital(findings.left_out()))
     if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind)]:
         listener.on_stage("Used, but check: " + ", ".join(f"{one.count:,} {one.kind}" for one in found))
@@ -148,7 +150,7 @@ def examine_texts(
     try:
         refuse_no_text(findings, source)
     except DataError as error:
-        findings.refused = str(error)
+        findings.refuse(error)
     return findings
 
 

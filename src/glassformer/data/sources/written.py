@@ -178,7 +178,7 @@ def read_held(
     refuse_unreadable(findings, unit="held-out rows")
     if not held:
         raise DataError(f"{source.names}: no usable examples: {findings.left_out()}.")
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Held-out examples: {findings.left_out()}")
     return held
 
@@ -276,7 +276,7 @@ def report(findings: WrittenFindings, sources: Sequence[WrittenSource], listener
             f"{called}{counted(one.examples, 'example')}, inputs of {one.mean_input:.0f} words, outputs of "
             f"{one.mean_output:.0f} (mean)"
         )
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Rows: {findings.left_out()}")
     if found := [one for one in findings.ordered() if one is findings.notes.get(one.kind) and one.kind != "longer"]:
         listener.on_stage("Used, but check: " + ", ".join(f"{one.count:,} {one.kind}" for one in found))
@@ -308,5 +308,5 @@ def examine_written(
     try:
         refuse_unusable(findings, sources, findings.used)
     except DataError as error:
-        findings.refused = str(error)
+        findings.refuse(error)
     return findings

@@ -16,14 +16,15 @@ from torch import Tensor
 
 from glassformer.errors import ImportingError
 from glassformer.hub.huggingface import fields, keys
-from glassformer.hub.huggingface.adapters import BASE, CONFIG, TASKS, WEIGHTS
-from glassformer.hub.huggingface.checkpoint import Checkpoint, raise_all, read_json
+from glassformer.hub.huggingface.adapters import BASE, CLASSES, CONFIG, TASKS, WEIGHTS
+from glassformer.hub.huggingface.checkpoint import Checkpoint, finite, raise_all, read_json
 from glassformer.hub.huggingface.fields import Fields
 from glassformer.hub.huggingface.filling import Tensors, planned
 from glassformer.hub.huggingface.folders import CONFIG as MODEL
 from glassformer.hub.huggingface.folders import Opened, model_in, open_model
 from glassformer.printable import printable
 from glassformer.store.bundle import Bundle
+from glassformer.store.run import CONFIG as OWN
 
 A, B = ".lora_A.weight", ".lora_B.weight"
 SAVED = ".modules_to_save"  # old versions of peft leave it in the names
@@ -36,7 +37,15 @@ OTHER_KINDS = {
     "use_qalora": "QALoRA",
     "use_bdlora": "BD-LoRA",
     "arrow_config": "Arrow's mixtures of adapters",
+    "target_parameters": "adapters of single parameters",
+    "trainable_token_indices": "vectors of single tokens",
 }
+READ = ("peft_type", "task_type", "base_model_name_or_path", "bias", "init_lora_weights")
+READ += ("lora_alpha", "alpha_pattern", "use_rslora")
+# What the tensors and the base model's layers show as well, how the adapters were trained, and other notes.
+HARMLESS = ("r", "rank_pattern", "target_modules", "exclude_modules", "modules_to_save", "layers_to_transform")
+HARMLESS += ("layers_pattern", "fan_in_fan_out", "lora_dropout", "inference_mode", "eva_config")
+HARMLESS += ("auto_mapping", "peft_version", "revision", "megatron_core", "qalora_group_size", "runtime_config")
 INITIAL = (None, True, False, "gaussian", "eva", "orthogonal")  # init_lora_weights that leave the base as it is
 
 
@@ -53,24 +62,41 @@ def read_adapted(folder: Path, base: Path | None = None) -> Bundle:
             f"{folder} has no {WEIGHTS}. A file adapter_model.bin is a pickle, which can run arbitrary code when it is "
             "read: load the adapters with `peft` if you trust their author, and save them again."
         )
-    adapter = Adapter.of(Checkpoint([folder / WEIGHTS]), settings)
-    opened = open_model(base or named_base(settings, folder))
+    adapter = Adapter.of(Checkpoint([folder / WEIGHTS]), settings, origin=str(folder / WEIGHTS))
+    found = base or named_base(settings, folder)
+    refuse_own(found, folder)
+    opened = open_model(found)
     tensors = WithAdapter(opened.tensors, adapter, opened.layout.prefixes, transposed_in(opened))
-    theirs = with_classes(opened.theirs, adapter)
-    return model_in(Opened(opened.folder, theirs, opened.layout, tensors))
+    theirs = with_classes(opened.theirs, adapter, class_names(folder))
+    both = Opened(opened.folder, theirs, opened.layout, tensors)
+    return model_in(both, origin=f"The adapters {folder} on {opened.folder}")
 
 
 def named_base(settings: Fields, folder: Path) -> Path:
     """The folder of the base model that the adapters name; an error if it is not there."""
     named = settings.get("base_model_name_or_path")
     base = Path(named) if isinstance(named, str) and named else None
-    if base is None or not (base / MODEL).is_file():
+    if base is None or not ((base / MODEL).is_file() or (base / OWN).is_file()):
         whose = "do not name their base model" if base is None else f"belong to {printable(str(named))}, not found here"
         raise ImportingError(
             f"{folder} has adapters, which {whose}. Name the folder of that model: "
             f"glassformer import {folder} --base MODEL --out OUT"
         )
     return base
+
+
+def refuse_own(base: Path, folder: Path) -> None:
+    """Names and order of the tensors are those of the Hugging Face folder, which the base must be."""
+    if (base / OWN).is_file() and not (base / MODEL).is_file():
+        raise ImportingError(
+            f"{base} is a folder of glassformer. Give the Hugging Face folder that it came from, or export it first: "
+            f"glassformer export {base} --to huggingface --out HF; glassformer import {folder} --base HF --out OUT"
+        )
+
+
+def class_names(folder: Path) -> Mapping[str, str]:
+    """The names of the classes, which glassformer writes beside the adapters; empty if they are not known."""
+    return fields.mapped(read_json(folder / CLASSES), "id2label", str) if (folder / CLASSES).is_file() else {}
 
 
 def refuse_other_kinds(settings: Fields) -> None:
@@ -87,6 +113,13 @@ def refuse_other_kinds(settings: Fields) -> None:
             "model, whose weights no longer fit. Let `peft` convert the adapters to plain LoRA (save_pretrained with "
             "path_initial_model_for_weight_conversion)."
         )
+
+    for field, value in settings.items():
+        if value and field not in (*READ, *HARMLESS):
+            raise ImportingError(
+                f"{settings.origin}: {field} = {fields.shown(value)}: this field is not known here and may change the "
+                "results. Adapters of plain LoRA can be read."
+            )
 
 
 def transposed_in(opened: Opened) -> frozenset[str]:
@@ -114,22 +147,36 @@ class Adapter:
     task: str | None
 
     @classmethod
-    def of(cls, tensors: Checkpoint, settings: Fields) -> Adapter:
+    def of(cls, tensors: Checkpoint, settings: Fields, *, origin: str) -> Adapter:
         names = {name.removeprefix(BASE).replace(SAVED, ""): name for name in tensors}
         modules = sorted(name.removesuffix(A) for name in names if name.endswith(A))
-        odd = [name for name in names if "lora_" in name and not name.endswith((A, B))]
-        odd += [f"{module}{A} without {B}" for module in modules if module + B not in names]
-        odd += [name for name in names if name.endswith(B) and name.removesuffix(B) not in modules]
-        shapes = {name: tensors.shape(place) for name, place in names.items() if name.endswith((A, B))}
-        odd += [f"{name} of shape {shape}" for name, shape in shapes.items() if len(shape) != 2 or not all(shape)]
-        raise_all([f"{name} cannot be read" for name in odd], origin=str(settings.origin))
+        raise_all(unreadable(names, tensors), origin=origin)
         pairs = {}
         for module in modules:
             a, b = (tensors[names[module + end]].float() for end in (A, B))
             pairs[module] = a, b, scale_of(module, len(a), settings)
         whole = {name: tensors[place] for name, place in names.items() if not name.endswith((A, B))}
-        task = fields.one_of(settings, "task_type", {None: None, "": None, **{one: one for one in TASKS.values()}})
-        return cls(pairs, whole, task)
+        raise_all([bad for name, place in names.items() for bad in finite(name, tensors[place])], origin=origin)
+        known = {None: None, "": None, "FEATURE_EXTRACTION": None, **{one: one for one in TASKS.values()}}
+        return cls(pairs, whole, fields.one_of(settings, "task_type", known))
+
+
+def unreadable(names: Mapping[str, str], tensors: Checkpoint) -> list[str]:
+    """What is wrong with the thin matrices: for each, its name and the reason. `names`: ours to those of the file."""
+    thin = {name: place for name, place in names.items() if "lora_" in name}
+    wrong = []
+    for name, place in thin.items():
+        end, shape = next((end for end in (A, B) if name.endswith(end)), ""), tensors.shape(place)
+        other = name.removesuffix(end) + (B if end == A else A)
+        if "lora_embedding" in name:
+            wrong.append(f"{name}: adapters of embeddings cannot be read")
+        elif not end:
+            wrong.append(f"{name}: not a matrix A or B of plain LoRA")
+        elif other not in names:
+            wrong.append(f"{name} without its {'lora_B' if end == A else 'lora_A'}")
+        elif len(shape) != 2 or not all(shape):
+            wrong.append(f"{name} is of shape {shape}, not a matrix")
+    return wrong
 
 
 def scale_of(module: str, rank: int, settings: Fields) -> float:
@@ -205,7 +252,7 @@ class WithAdapter(Mapping[str, Tensor]):
         return self.whole[name].is_floating_point() if name in self.whole else self.base.holds_weights(name)
 
 
-def with_classes(theirs: Fields, adapter: Adapter) -> Fields:
+def with_classes(theirs: Fields, adapter: Adapter, names: Mapping[str, str]) -> Fields:
     """config.json of the base model, with the classes of a head that the adapters bring along."""
     ends = ("classifier.weight", "score.weight", "classifier.out_proj.weight")
     heads = [value for name, value in adapter.whole.items() if name.endswith(ends) and value.dim() == 2]
@@ -213,7 +260,9 @@ def with_classes(theirs: Fields, adapter: Adapter) -> Fields:
         return theirs
     count, named = len(heads[-1]), theirs.get("id2label")
     own = dict(theirs)
-    if not isinstance(named, dict) or len(named) != count:
+    if len(names) == count:
+        own["id2label"] = dict(names)
+    elif not isinstance(named, dict) or len(named) != count:
         own["id2label"] = {str(number): f"LABEL_{number}" for number in range(count)}
     ending = next((end for end, task in TASKS.items() if task == adapter.task and "Class" in end), None)
     if ending is not None:

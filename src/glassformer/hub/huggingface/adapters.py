@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,10 +23,19 @@ from glassformer.store.bundle import Bundle
 from glassformer.store.files import pack_tensors
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+CLASSES = "classes.json"  # the names of the classes, for which peft has no field; only glassformer reads it
 BASE = "base_model.model."  # what peft puts before the names of the base model
 TASKS = {"CausalLM": "CAUSAL_LM", "LMHeadModel": "CAUSAL_LM", "SequenceClassification": "SEQ_CLS"}
 TASKS |= {"TokenClassification": "TOKEN_CLS", "QuestionAnswering": "QUESTION_ANS", "MTModel": "SEQ_2_SEQ_LM"}
 TASKS |= {"ConditionalGeneration": "SEQ_2_SEQ_LM"}
+
+
+class Files(NamedTuple):
+    """adapter_config.json, the tensors, and the names of the classes of a head that was trained."""
+
+    config: dict[str, Any]
+    tensors: dict[str, Tensor]
+    classes: Mapping[str, str] | None
 
 
 @dataclass
@@ -39,8 +48,8 @@ class Exported:
     whole: list[str] = field(default_factory=list)  # modules that were trained whole
 
 
-def peft_files(bundle: Bundle, adapter: Mapping[str, Tensor], settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """adapter_config.json and the tensors; `settings` are those of [train] in the run."""
+def peft_files(bundle: Bundle, adapter: Mapping[str, Tensor], settings: Mapping[str, Any]) -> Files:
+    """The content of the files; `settings` are those of [train] in the run."""
     layout, theirs = layout_to_write(bundle)
     plan = Plan.of(layout.expressed(bundle).model, layout, {})
     found = Exported()
@@ -64,12 +73,14 @@ def peft_files(bundle: Bundle, adapter: Mapping[str, Tensor], settings: Mapping[
         "bias": "none",
         "inference_mode": True,
     }
-    return config, found.tensors
+    return Files(config, found.tensors, theirs.get("id2label") if found.whole else None)
 
 
-def write_files(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    write_json(folder / CONFIG, config)
-    (folder / WEIGHTS).write_bytes(pack_tensors(tensors))
+def write_files(folder: Path, content: Files) -> None:
+    write_json(folder / CONFIG, content.config)
+    (folder / WEIGHTS).write_bytes(pack_tensors(content.tensors))
+    if content.classes:
+        write_json(folder / CLASSES, {"id2label": content.classes})
 
 
 def add(found: Exported, match: keys.Match, adapter: Mapping[str, Tensor], counts: keys.Counts) -> None:

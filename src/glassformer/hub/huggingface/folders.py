@@ -58,11 +58,11 @@ def open_model(folder: Path) -> Opened:
     return Opened(folder, theirs, layout, Renamed(checkpoint, renamed(checkpoint, layout)))
 
 
-def model_in(opened: Opened) -> Bundle:
-    """Builds the model and fills in its tensors."""
+def model_in(opened: Opened, *, origin: str = "") -> Bundle:
+    """Builds the model and fills in its tensors. Errors name the folder, or `origin`."""
     folder, theirs, layout, tensors = opened
     values = layout.to_config(theirs, frozenset(tensors))
-    model = filled(layout, values, tensors, origin=str(folder))
+    model = filled(layout, values, tensors, origin=origin or str(folder))
     tokenizer, target = read_tokenizers(folder, theirs)
     return Bundle(
         layout.kind,

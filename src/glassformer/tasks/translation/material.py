@@ -231,7 +231,7 @@ def held_files(data: DataSettings, listener: Listener, part: str = "validation")
     refuse_unusable(findings, inputs)
     if not records:
         raise DataError(f"{', '.join(map(str, inputs))}: no usable sentence pair for the {part}.")
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"{part.capitalize()} sentences: {findings.left_out()}")
     remembered.add("validation", records)
     return Held.of((record.source, (record.target,)) for record in records), remembered
@@ -291,7 +291,7 @@ def refuse_too_few(findings: Findings, learned: int, inputs: Sequence[Input]) ->
 
 def report_findings(findings: Findings, inputs: Sequence[Input], listener: Listener) -> None:
     """Reports the doctor's findings briefly: what is not used, and what is worth checking."""
-    if findings.dropped:
+    if findings.lost:
         listener.on_stage(f"Units read: {findings.left_out()}")
     for part in findings.held:
         if part.sources_in_train and "overlap" not in findings.dropped:

@@ -61,6 +61,22 @@ def test_every_label_is_held_out_in_proportion_and_the_choice_follows_the_seed()
     assert read("a.tsv", columns="1,2", valid="20%", seed=2).valid != examples.valid
 
 
+def test_labels_that_the_held_out_part_lacks_are_named() -> None:
+    rare = write("a.tsv", reviews() + "one of its kind\trare\n")
+    listener = Listener()
+    examples = read(rare, columns="1,2", listener=listener)
+    assert examples.facts["valid_label_counts"]["rare"] == 0
+    warning = "Warning: the validation data has no example of 1 label ('rare'), so its scores say nothing about them"
+    assert [line for line in listener.said if line.startswith(warning)]
+    found = examine_labelled([rare], columns=("1", "2"), listener=Listener())
+    assert found.to_dict()["missing_labels"] == {"valid": ["rare"]}
+    good = write("good.tsv", "very fine\tgood\n")
+    found = examine_labelled([rare], columns=("1", "2"), held={"valid": [good]}, listener=Listener())
+    assert found.missing == {"valid": ["bad", "rare"]}
+    twice = write("b.tsv", reviews() + "one of its kind\trare\nanother one\trare\n")
+    assert read(twice, columns="1,2").facts["valid_label_counts"]["rare"] == 1
+
+
 def test_equal_texts_stay_on_one_side_and_every_label_keeps_an_example() -> None:
     rows = [f"text {i // 2}\t{'ab'[i // 2 % 2]}" for i in range(200)] + ["the only one\trare"]
     examples = read(write("a.tsv", "\n".join(rows)), valid="30%")
@@ -235,6 +251,7 @@ def test_files_that_change_while_they_are_read_are_refused() -> None:
 def test_an_examination_counts_without_refusing_what_is_small() -> None:
     found = examine_labelled([write("a.tsv", "text\tlabel\na\tx\n")], columns=("text", "label"), listener=Listener())
     assert (found.units, found.used, found.balance()) == (2, 1, {"x": 1})
+    assert (found.lost, found.examples_read) == (0, 1)  # the header is no example
     assert found.to_dict()["labels"] == {"x": 1}
     assert "1 usable example, all with the label 'x'" in found.to_dict()["refused"]
     again = examine_labelled([write("b.tsv", "one\ta\ntwo\tb\n")], columns=("1", "2"), listener=Listener())
