@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from glassformer.models.registry import build, values_of
+from glassformer.models.registry import VOCABULARIES, build, values_of
 from glassformer.nn.recurrent import LSTM
 from glassformer.tasks.experiments.by_length import Bucket, LengthScores, buckets_of, scores_by_length
 from glassformer.tasks.experiments.claims.bench import LONG, SHAPE, Bench
@@ -130,7 +130,8 @@ def far_words(bench: Bench) -> Finding:
 def sequential(bench: Bench) -> Finding:
     """Operations that must follow one another, and tokens per second, by length."""
     kinds = (REVERSED, ATTENTION, TRANSFORMER)
-    models = {one.key: bench.translator(one, 1, LONG) for one in kinds}
+    words = bench.translator(PLAIN_LSTM, 1, LONG)  # for its vocabulary: neither depends on the weights
+    models = {one.key: with_first_weights(words, 1, one.model) for one in kinds}
     chains = {key: [longest_chain(model, tokens=tokens) for tokens in TOKENS] for key, model in models.items()}
     pace = {
         key: [training_pace(model, length=tokens, tokens=2048) for tokens in TOKENS] for key, model in models.items()
@@ -208,9 +209,12 @@ def not_reaching(factor: Repeated) -> bool:
     return is_above(factor.below(0.98))
 
 
-def with_first_weights(translator: Any, seed: int) -> Any:
+def with_first_weights(translator: Any, seed: int, shape: Mapping[str, Any] | None = None) -> Any:
+    """The same model untrained, or one of another shape with the same vocabulary."""
     torch.manual_seed(seed)
-    return translator.with_model(build(translator.model.config.kind, values_of(translator.model)))
+    own = values_of(translator.model)
+    values = own if shape is None else {**shape, **{name: own[name] for name in VOCABULARIES}}
+    return translator.with_model(build(str(values["kind"]), values))
 
 
 def with_recurrent_times(translator: Any, scale: float) -> Any:

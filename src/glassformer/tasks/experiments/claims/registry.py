@@ -36,7 +36,8 @@ CLAIMS = (
         "learned-positions",
         "Learned positions are as good as sinusoidal ones.",
         "Both are trained with the same seeds and tested on unseen texts as long as those in training. Confirmed if "
-        f"the whole interval of the difference is within {SAME:g} BLEU, not confirmed if it excludes 0.",
+        f"the whole interval of the difference is within {SAME:g} BLEU, not confirmed if it excludes 0; depends if the "
+        "seeds do not decide.",
         {"clauses": list(LEARNED_LENGTHS), "same": SAME},
         learned_positions,
     ),
