@@ -15,6 +15,8 @@ from glassformer.tasks.experiments.claims.registry import CLAIMS
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RESULTS = json.loads((DOCS / "claims.json").read_text(encoding="utf-8"))
 STALE = "run `make claims`"
+NOT_YET: set[str] = set()  # claims without a recorded result, for a time. Only take names out.
+RECORDED = [claim for claim in CLAIMS if claim.key not in NOT_YET]
 
 
 def test_the_page_is_what_the_results_say() -> None:
@@ -22,7 +24,7 @@ def test_the_page_is_what_the_results_say() -> None:
 
 
 def test_every_claim_has_a_result_and_every_result_a_claim() -> None:
-    assert list(RESULTS["claims"]) == [claim.key for claim in CLAIMS], STALE
+    assert list(RESULTS["claims"]) == [claim.key for claim in RECORDED], STALE
 
 
 def test_all_were_measured_with_the_shared_settings() -> None:
@@ -31,11 +33,13 @@ def test_all_were_measured_with_the_shared_settings() -> None:
 
 @pytest.mark.parametrize("key", ["far-words", "sequential", "gradients"])
 def test_the_tables_of_ancestors_are_the_recorded_ones(key: str) -> None:
-    found = RESULTS["claims"][key]
-    assert table(found["head"], found["rows"]) in (DOCS / "ancestors.md").read_text(encoding="utf-8"), key
+    found = RESULTS["claims"].get(key)
+    assert (found is None) == (key in NOT_YET)
+    page = (DOCS / "ancestors.md").read_text(encoding="utf-8")
+    assert found is None or table(found["head"], found["rows"]) in page, "the page has other tables than claims.json"
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.key for claim in CLAIMS])
+@pytest.mark.parametrize("claim", RECORDED, ids=[claim.key for claim in RECORDED])
 def test_a_result_is_of_the_claim_in_the_code(claim: Claim) -> None:
     found = RESULTS["claims"][claim.key]
     assert found["settings"] == json.loads(json.dumps(dict(claim.settings))), STALE

@@ -92,6 +92,7 @@ def transfer(
 ) -> None:
     """What pre-training and the auxiliary language-model loss give a classifier (table 5 of the GPT paper)."""
     from glassformer.cli.display import StageDisplay
+    from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.tasks.experiments import transfer as experiment_
     from glassformer.tasks.experiments.constructions import written_constructions
 
@@ -99,7 +100,7 @@ def transfer(
     missing = [name for name, value in given.items() if not value]
     if missing and len(missing) < len(given):
         raise SettingsError(f"{missing[0]} is missing: give --data, --test and --texts, or none of them.")
-    with StageDisplay() as display:
+    with stopping_in_one_line(), StageDisplay() as display:
         if data and test and texts:
             material = experiment_.TransferData(tuple(data), tuple(test), tuple(texts), columns, text_column)
         else:
@@ -144,12 +145,13 @@ def ancestors(
     """LSTM, RNN with attention and Transformer on the same sentences for the same time: quality by length, speed,
     gradients, alignments."""
     from glassformer.cli.display import StageDisplay
+    from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.tasks.experiments import ancestors as experiment_
     from glassformer.tasks.experiments import ancestors_page as shown
 
     if bool(source) != bool(target):
         raise SettingsError(f"{'--target' if source else '--source'} is missing: give both, or none of them.")
-    with StageDisplay() as display:
+    with stopping_in_one_line(), StageDisplay() as display:
         if source and target:
             data = experiment_.from_files(source, target, join=join, listener=display)
         else:
@@ -185,6 +187,7 @@ def claims(
 ) -> None:
     """What is said about Transformers and RNNs, measured: each claim by an experiment, with intervals and a verdict."""
     from glassformer.cli.display import StageDisplay
+    from glassformer.cli.stopping import stopping_in_one_line
     from glassformer.tasks.experiments.claims.bench import SEEDS, STEPS
     from glassformer.tasks.experiments.claims.measuring import measure_claims, write_markdown
     from glassformer.tasks.experiments.claims.pages import claims_lines
@@ -194,7 +197,7 @@ def claims(
         for claim in CLAIMS:
             typer.echo(f"{claim.key:20}{claim.says}")
         return
-    with StageDisplay() as display:
+    with stopping_in_one_line(), StageDisplay() as display:
         found = measure_claims(names or (), out=out, seeds=seeds or SEEDS, steps=steps or STEPS, listener=display)
     if write is not None:
         write_markdown(found, Path(write))

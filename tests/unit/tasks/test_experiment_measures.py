@@ -16,6 +16,7 @@ from glassformer.nn.residual import PostNorm, PreNorm
 from glassformer.tasks.experiments.by_length import buckets_of, scores_by_length
 from glassformer.tasks.experiments.claims.claim import is_above, is_within, steps_to_reach
 from glassformer.tasks.experiments.claims.layers import Asked, probe
+from glassformer.tasks.experiments.counted import refuse_unfinished
 from glassformer.tasks.experiments.pace import decoding_pace, fastest, training_pace
 from glassformer.tasks.experiments.reach import depth_of, factor_per_token, gradient_by_distance, longest_chain
 from glassformer.tasks.experiments.repeated import Repeated
@@ -23,6 +24,7 @@ from glassformer.tasks.experiments.translators import NORM, RESIDUAL, NoResidual
 from glassformer.tasks.translation.recipe import TranslationRecipe
 from glassformer.tasks.translation.translator import Translator
 from glassformer.text.training import train_tokenizer
+from glassformer.training.job import Progress
 
 SHAPES: dict[str, dict[str, Any]] = {
     "transformer": {"N": 2, "d": 8, "h": 2, "d_ff": 12, "dropout": 0.0},
@@ -127,6 +129,12 @@ def test_a_probe_finds_what_is_there_and_nothing_else() -> None:
     told = [row + np.eye(5)[:1] * 4 * answer for row, answer in zip(noise, answers, strict=True)]
     assert probe(told, Asked(places, answers)) > 90
     assert 25 < probe(noise, Asked(places, answers)) < 75
+
+
+def test_a_stopped_run_stops_the_experiment() -> None:
+    refuse_unfinished(Progress(stopped="all steps are done"))
+    with pytest.raises(KeyboardInterrupt):
+        refuse_unfinished(Progress())
 
 
 def test_clearly_means_the_whole_interval() -> None:

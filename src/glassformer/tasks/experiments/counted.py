@@ -1,11 +1,18 @@
-"""What is shown of the runs of an experiment: how far each is."""
+"""What is shown of the runs of an experiment: how far each is; and that a stopped one stops the experiment."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from glassformer.training.job import Progress
 from glassformer.training.task import Listener
 from glassformer.training.watching import Silent
+
+
+def refuse_unfinished(progress: Progress) -> None:
+    """Ends the experiment where its run was stopped (Ctrl-C, or a signal): the next run must not begin."""
+    if not progress.stopped:
+        raise KeyboardInterrupt
 
 
 class Counted(Silent):

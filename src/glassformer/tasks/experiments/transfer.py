@@ -24,7 +24,7 @@ from glassformer.models.registry import build, values_of
 from glassformer.store import files
 from glassformer.store.bundle import save_bundle
 from glassformer.tasks.evaluating import evaluate_model, open_trained, read_examples
-from glassformer.tasks.experiments.counted import Counted
+from glassformer.tasks.experiments.counted import Counted, refuse_unfinished
 from glassformer.tasks.experiments.repeated import Repeated, aligned, shown
 from glassformer.tasks.experiments.started import check_same
 from glassformer.tasks.loading import load_bundle
@@ -185,7 +185,7 @@ def pretrain(
     text: dict[str, Any] = {"vocab_size": VOCABULARY} if "steps" in length else {}
     if kind != GPT and (first := load_bundle(pretrained(folder, GPT)).tokenizer) is not None:
         text = {"vocab_size": len(first), "kind": first.kind}
-    train(
+    done = train(
         task="generate",
         data=texts,
         text=text,
@@ -194,6 +194,7 @@ def pretrain(
         train=length,
         watcher=Counted(listener),
     )
+    refuse_unfinished(done)
 
 
 def twin(folder: Path, seed: int, *, kind: str = GPT) -> Path:
@@ -223,7 +224,7 @@ def fine_tune(
         **length,
     }
     out = folder / f"{variant.key}-{seed}"
-    train(
+    done = train(
         task="classify",
         data=labelled,
         out=out,
@@ -231,6 +232,7 @@ def fine_tune(
         train=settings,
         watcher=Counted(listener),
     )
+    refuse_unfinished(done)
     return out
 
 

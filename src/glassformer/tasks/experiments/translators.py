@@ -15,7 +15,7 @@ from glassformer.nn.norms import LayerNorm
 from glassformer.nn.residual import PostNorm, PreNorm
 from glassformer.store import files
 from glassformer.store.run import RunFolder
-from glassformer.tasks.experiments.counted import Counted
+from glassformer.tasks.experiments.counted import Counted, refuse_unfinished
 from glassformer.tasks.forking import check_process
 from glassformer.tasks.registry import task_named
 from glassformer.tasks.runs import load_run
@@ -99,7 +99,7 @@ def train_variant(
         "train": {**train, **variant.train},
     }
     try:
-        train_run(task_of(variant), recipe, PLAIN, out=out, watcher=Counted(listener))
+        refuse_unfinished(train_run(task_of(variant), recipe, PLAIN, out=out, watcher=Counted(listener)))
     except Diverged as problem:
         files.write_atomically(out / DIVERGED, files.to_json({"diverged": str(problem)}))
     return out
