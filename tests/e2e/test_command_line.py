@@ -293,7 +293,7 @@ def test_a_recipe_holds_every_setting_and_is_accepted(command: Command) -> None:
     text = command("recipe", "--set", "model.size=nano", "--set", "train.lr=3e-4").out
     recipe = validate(TranslationRecipe, tomllib.loads(text))
     assert (recipe.model.size, recipe.model.d, recipe.train.lr) == ("nano", 64, 3e-4)
-    for name, field in walk(TranslationRecipe):
+    for name, field in walk(recipe):
         assert re.search(rf"^(# )?{name.rpartition('.')[2]} =", text, re.MULTILINE)
         assert f"# {field.description}\n" in text
 

@@ -41,7 +41,8 @@ def test_samples_are_the_first_ones_right_or_wrong() -> None:
 def test_the_facts_are_those_of_the_run(translator: Translator, trained: Path) -> None:
     opened = open_trained(trained)
     facts = reports.facts(opened.task, opened.setup, RunFolder(trained), parameter_count(translator.model), 60)
-    assert ("Layers", "1 encoder + 1 decoder, pre-norm") in facts["Model"]
+    assert ("Kind", "transformer, pre-norm") in facts["Model"]
+    assert ("Shape", "1+1 layers, d 16, 2 heads, d_ff 24") in facts["Model"]
     assert ("Pairs", "60") in facts["Training"]
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
     assert ("Parameters", f"{parameters:,}") in facts["Model"]

@@ -243,7 +243,7 @@ class Translation(Task):
         model, (source, target) = setup.recipe.model, sides(setup.tokenizers)
         tokens = f"{len(target):,} {'shared' if source is target else 'target'} tokens ({target.kind})"
         return [
-            ("Kind", model.kind),
+            ("Kind", f"{model.kind}, {model.norm}-norm" if hasattr(model, "norm") else model.kind),
             ("Shape", model.shape),
             ("Parameters", f"{parameters:,}"),
             ("Vocabulary", tokens),
