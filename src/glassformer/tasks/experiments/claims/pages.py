@@ -23,7 +23,8 @@ over the seeds (Student's t) is on one side. The sentences are those of a small 
 experiment draws itself: English clauses with German translations, with genders, cases, verbs and adverbs that move, and
 an "it" that only its adjective explains. A model learns it in seconds, so that every difference can be measured several
 times. It is no English: the verdicts are about these models on these sentences, and larger models on real texts may
-differ.
+differ. "Not confirmed" means not shown here, not that the opposite is true. The recorded runs are short, and wide
+intervals show where more seeds or updates (`--seeds`, `--steps`) are needed.
 
 This page is written by `make claims` from claims.json, beside it.
 """
