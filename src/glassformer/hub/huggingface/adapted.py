@@ -43,7 +43,14 @@ OTHER_KINDS = {
 READ: tuple[str, ...] = ("peft_type", "task_type", "base_model_name_or_path", "bias", "init_lora_weights")
 READ += ("lora_alpha", "alpha_pattern", "use_rslora")
 # What the tensors and the base model's layers show as well, how the adapters were trained, and other notes.
-HARMLESS: tuple[str, ...] = ("r", "rank_pattern", "target_modules", "exclude_modules", "modules_to_save", "layers_to_transform")
+HARMLESS: tuple[str, ...] = (
+    "r",
+    "rank_pattern",
+    "target_modules",
+    "exclude_modules",
+    "modules_to_save",
+    "layers_to_transform",
+)
 HARMLESS += ("layers_pattern", "fan_in_fan_out", "lora_dropout", "inference_mode", "eva_config")
 HARMLESS += ("auto_mapping", "peft_version", "revision", "megatron_core", "qalora_group_size", "runtime_config")
 INITIAL = (None, True, False, "gaussian", "eva", "orthogonal")  # init_lora_weights that leave the base as it is
