@@ -10,7 +10,8 @@ import typer
 from glassformer.errors import DataError
 from glassformer.printable import counted, printable_message
 
-T, S = TypeVar("T"), TypeVar("S")
+S = TypeVar("S")
+T = TypeVar("T")
 
 MOST = 20  # errors that are shown; of others, only the number
 

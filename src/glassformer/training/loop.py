@@ -40,14 +40,14 @@ def train_loop(job: Job) -> Progress:
     course = steering.course
     replica = Replica(ranks=job.ranks) if is_sharded else wrap(job.model, job.ranks)
     batches = job_batches(job, skip=progress.batches)
-    last_save = time.monotonic()
+    last_save, most_steps = time.monotonic(), job.limit.most_steps if job.limit else 0
     with stop_on_signals(breakable=job.ranks.world == 1) as stop:
         asked = job.ranks.any(stop.asked)
         while not asked:
             validates = is_due(job.settings, progress, course)
             if validates:
                 late = measure(job, optimiser, progress, leader, stop)
-            elif why_stop(job.settings, progress):
+            elif why_stop(job.settings, progress, most_steps=most_steps):
                 break
             else:
                 advance(job, optimiser, progress, batches, replica, steering)
@@ -62,7 +62,7 @@ def train_loop(job: Job) -> Progress:
                 last_save = time.monotonic()
             if validates or late:
                 steering.after_pause(validated=validates)
-    return replace(progress, stopped="" if asked else why_stop(job.settings, progress))
+    return replace(progress, stopped="" if asked else why_stop(job.settings, progress, most_steps=most_steps))
 
 
 def is_due(settings: TrainSettings, progress: Progress, course: Course) -> bool:
@@ -75,14 +75,14 @@ def is_due(settings: TrainSettings, progress: Progress, course: Course) -> bool:
     return on_time and progress.step > progress.measured_at
 
 
-def why_stop(settings: TrainSettings, progress: Progress) -> str:
-    """Why training has ended, in words; empty if it has not."""
+def why_stop(settings: TrainSettings, progress: Progress, *, most_steps: int = 0) -> str:
+    """Why training has ended, in words; empty if it has not. `most_steps`: more do not help; 0: no such limit."""
     if settings.patience and progress.validations_since_best >= settings.patience:
         return (
             f"no better {'loss' if settings.best_by == 'auto' else settings.best_by} in {settings.patience} validations"
         )
     ends = progress.validation_seconds + progress.closing_seconds
-    early = (progress.left or 0.0) > ends + EARLY * progress.limit
+    early = most_steps > 0 and (progress.left or 0.0) > ends + EARLY * progress.limit
     done = "the time is used" if progress.limit and not early else "all steps done"
     return done if progress.step >= progress.steps else ""
 

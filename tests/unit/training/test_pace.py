@@ -49,9 +49,13 @@ def test_a_plan_that_takes_far_less_than_the_budget_ends_early() -> None:
     assert one.left(50) == one.steps_left(50) < 200
 
 
-@pytest.mark.parametrize(("used", "words"), [(20.0, "all steps done"), (99.0, "the time is used")])
-def test_a_run_that_ends_early_does_not_say_that_the_time_is_used(used: float, words: str) -> None:
-    assert why_stop(TrainSettings(), Progress(step=5, steps=5, limit=100.0, used=used)) == words
+@pytest.mark.parametrize(
+    ("used", "most", "words"),
+    [(20.0, 5, "all steps done"), (99.0, 5, "the time is used"), (20.0, 0, "the time is used")],
+)
+def test_a_run_that_ends_early_does_not_say_that_the_time_is_used(used: float, most: int, words: str) -> None:
+    progress = Progress(step=5, steps=5, limit=100.0, used=used)
+    assert why_stop(TrainSettings(), progress, most_steps=most) == words
 
 
 def test_nothing_known_is_nothing_left() -> None:

@@ -40,10 +40,17 @@ OTHER_KINDS = {
     "target_parameters": "adapters of single parameters",
     "trainable_token_indices": "vectors of single tokens",
 }
-READ = ("peft_type", "task_type", "base_model_name_or_path", "bias", "init_lora_weights")
+READ: tuple[str, ...] = ("peft_type", "task_type", "base_model_name_or_path", "bias", "init_lora_weights")
 READ += ("lora_alpha", "alpha_pattern", "use_rslora")
 # What the tensors and the base model's layers show as well, how the adapters were trained, and other notes.
-HARMLESS = ("r", "rank_pattern", "target_modules", "exclude_modules", "modules_to_save", "layers_to_transform")
+HARMLESS: tuple[str, ...] = (
+    "r",
+    "rank_pattern",
+    "target_modules",
+    "exclude_modules",
+    "modules_to_save",
+    "layers_to_transform",
+)
 HARMLESS += ("layers_pattern", "fan_in_fan_out", "lora_dropout", "inference_mode", "eva_config")
 HARMLESS += ("auto_mapping", "peft_version", "revision", "megatron_core", "qalora_group_size", "runtime_config")
 INITIAL = (None, True, False, "gaussian", "eva", "orthogonal")  # init_lora_weights that leave the base as it is
@@ -157,7 +164,8 @@ class Adapter:
             pairs[module] = a, b, scale_of(module, len(a), settings)
         whole = {name: tensors[place] for name, place in names.items() if not name.endswith((A, B))}
         raise_all([bad for name, place in names.items() for bad in finite(name, tensors[place])], origin=origin)
-        known = {None: None, "": None, "FEATURE_EXTRACTION": None, **{one: one for one in TASKS.values()}}
+        known: dict[str | None, str | None] = {one: one for one in TASKS.values()}
+        known |= {None: None, "": None, "FEATURE_EXTRACTION": None}
         return cls(pairs, whole, fields.one_of(settings, "task_type", known))
 
 
