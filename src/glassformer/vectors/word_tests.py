@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from glassformer.data.readers.texts import texts_of
 from glassformer.errors import DataError
-from glassformer.evaluate.code import wilson
 from glassformer.evaluate.correlation import SPEARMAN
-from glassformer.evaluate.intervals import score_with_interval
+from glassformer.evaluate.intervals import score_with_interval, wilson
 from glassformer.evaluate.score import Score
 from glassformer.vectors.word_vectors import TINY, WordVectors, cased
 
