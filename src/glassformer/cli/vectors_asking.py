@@ -204,7 +204,9 @@ def odd_one_out(file: VectorsFile, words: Words = None, json_: Json = False) -> 
 
 def convert(
     file: VectorsFile,
-    out: Annotated[Path, typer.Option(help="A new file: .bin is binary, other names are text.")],
+    out: Annotated[
+        Path, typer.Option(help="A new file: .bin is binary, .glove GloVe's text, other names word2vec's text.")
+    ],
     most: Annotated[
         int | None, typer.Option(min=1, max=limits.WORD_ROWS, help="Only this many words, the first of the file.")
     ] = None,

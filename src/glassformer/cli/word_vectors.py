@@ -102,7 +102,12 @@ def train(
             metavar="FILE...", help="Text files, tables, folders or patterns, plain or compressed; - is stdin."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="A new file for the vectors: .bin is binary, other names are text.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="A new file for the vectors: .bin is binary, .glove GloVe's text, other names word2vec's text."
+        ),
+    ],
     method: Annotated[str, typer.Option(metavar="skip-gram|cbow|ppmi")] = "skip-gram",
     columns: Annotated[str | None, typer.Option(metavar="NAME", help="Tables: the column with the text.")] = None,
     width: Annotated[int, typer.Option(min=1, max=limits.WORD_WIDTH)] = 100,

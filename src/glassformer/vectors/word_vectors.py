@@ -180,8 +180,8 @@ class WordVectors:
         )
 
     def save(self, path: str | Path) -> None:
-        """Writes a new file that gensim, fastText and others read: .bin is binary, other names are text; a further
-        .gz, .xz or .zst is not written."""
+        """Writes a new file that gensim, fastText and others read: .bin is binary, .glove GloVe's text, other
+        names are text with a first line; a further .gz, .xz or .zst is not written."""
         from glassformer.vectors.writing import write_vectors
 
         write_vectors(self, Path(path))

@@ -1,4 +1,4 @@
-"""Files of word vectors that word2vec, gensim, fastText and others read."""
+"""Files of word vectors that word2vec, gensim, fastText, GloVe and others read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from glassformer.errors import DataError
 from glassformer.store.files import write_new
 from glassformer.vectors.word_vectors import WordVectors
 
-BINARY = ".bin"
+BINARY, GLOVE = ".bin", ".glove"
 PACKED = (".gz", ".xz", ".bz2", ".zst")
 AT_A_TIME = 2048  # words
 
@@ -27,17 +27,21 @@ def check_name(path: Path) -> None:
 
 
 def write_vectors(vectors: WordVectors, path: Path) -> None:
-    """Writes a new file, complete or not at all: .bin is binary, others text with 9 digits, which are exact."""
+    """Writes a new file, complete or not at all: .bin is binary, others text with 9 digits, which are exact.
+
+    GloVe's text (.glove) has no first line with the numbers of words and columns.
+    """
     check_name(path)
     odd = next((word for word in vectors.words if not word or any(sign in word for sign in " \n\t")), None)
     if odd is not None:
         raise DataError(f"{path}: the word {odd!r} is empty or contains spaces, which these formats cannot hold.")
-    rows = binary_rows(vectors) if path.suffix == BINARY else text_rows(vectors)
+    rows = binary_rows(vectors) if path.suffix == BINARY else text_rows(vectors, counted=path.suffix != GLOVE)
     write_new(path, rows)
 
 
-def text_rows(vectors: WordVectors) -> Iterator[bytes]:
-    yield f"{len(vectors)} {vectors.width}\n".encode()
+def text_rows(vectors: WordVectors, *, counted: bool) -> Iterator[bytes]:
+    if counted:
+        yield f"{len(vectors)} {vectors.width}\n".encode()
     row = " ".join(["%.9g"] * vectors.width)
     for start in range(0, len(vectors), AT_A_TIME):
         lines = [

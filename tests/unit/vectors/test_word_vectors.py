@@ -148,6 +148,8 @@ def test_the_bytes_are_those_of_gensim(tmp_path: Path) -> None:
     assert (tmp_path / "v.bin").read_bytes() == expected
     vectors.save(tmp_path / "v.vec")
     assert (tmp_path / "v.vec").read_bytes() == "2 2\nab 1 2\nü -0.5 0.100000001\n".encode()
+    vectors.save(tmp_path / "v.glove")
+    assert (tmp_path / "v.glove").read_bytes() == "ab 1 2\nü -0.5 0.100000001\n".encode()
 
 
 def test_binary_files_of_the_authors_have_line_ends(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ def test_glove_has_no_first_line_and_words_with_spaces(
 def test_small_portions_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(4)
     vectors = WordVectors([f"w{i}" for i in range(2000)], random.standard_normal((2000, 9)).astype(np.float32))
-    for name in ("v.vec", "v.bin"):
+    for name in ("v.vec", "v.bin", "v.glove"):
         vectors.save(tmp_path / name)
         with monkeypatch.context() as patch:
             for size, value in (("HEAD", 100), ("LINES", 1000), ("FIRST_ROWS", 8)):
