@@ -108,7 +108,7 @@ RECURRENT: dict[str, Callable[[Path], Recipe]] = {  # other kinds of models of t
     "translate by rnn_attention": lambda folder: of_kind(translate(folder), "rnn_attention", ATTENTION),
     "generate by lstm_lm": lambda folder: of_kind(generate(folder), "lstm_lm", LSTM),
     "classify by lstm_lm": lambda folder: of_kind(classify(folder), "lstm_lm", LSTM),
-    "classify by bilstm": lambda folder: of_kind(classify(folder), "bilstm", LSTM),
+    "classify by bilstm": lambda folder: of_kind(classify(folder), "bilstm", {**LSTM, "pooling": "attention"}),
     "tag by bilstm": lambda folder: of_kind(tag(folder), "bilstm", {**LSTM, "casing": True}),
 }
 WITHOUT_CHANCE: dict[str, Mapping[str, Mapping[str, Any]]] = {  # sections of a recipe that turn random parts off

@@ -1,6 +1,7 @@
 """A bidirectional LSTM encoder (Graves and Schmidhuber 2005): every token's vector knows the text before and after it.
 
-It labels whole texts or words, as taggers did before BERT (Huang et al. 2015, arXiv 1508.01991, without their CRF).
+It labels whole texts or words, as taggers did before BERT (Huang et al. 2015, arXiv 1508.01991, without their CRF). A
+text is read from the two last states, or by attention over all (Yang et al. 2016).
 Shapes: B texts, T tokens, N layers, D = d, of which each direction has half.
 """
 
@@ -16,6 +17,7 @@ from glassformer import limits
 from glassformer.config import Settings
 from glassformer.models.batches import TextBatch, casing_of
 from glassformer.models.sizes import filled
+from glassformer.nn.additive import AttentivePooling
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.heads import ClassHead
@@ -47,6 +49,11 @@ class BiLstmConfig(Settings):
         "none", description="What is predicted: the class of the text (sentence) or of each token (tokens)."
     )
     classes: int = Field(2, ge=1, le=limits.CLASSES, description="Number of classes.")
+    pooling: Literal["ends", "attention"] = Field(
+        "ends",
+        description="The vector of a text: the last state of each direction (ends), or a weighted mean of all states, "
+        "whose weights are learned (attention).",
+    )
     casing: bool | None = Field(
         None,
         description="Whether the inputs have a vector for the pattern of a word's capitals, which a vocabulary in "
@@ -62,6 +69,12 @@ class BiLstmConfig(Settings):
     def _two_halves(self) -> Self:
         if self.d % 2:
             raise ValueError(f"d = {self.d} is odd: each direction has half of it")
+        return self
+
+    @model_validator(mode="after")
+    def _pooling_of_texts(self) -> Self:
+        if self.pooling == "attention" and self.head == "tokens":
+            raise ValueError("pooling = 'attention' is for classes of whole texts; each token has a label of its own")
         return self
 
     @property
@@ -91,7 +104,7 @@ class Inputs(nn.Module):
 class BiLstm(WithTaps):
     """Inputs, N layers in both directions, and a head, if there is one."""
 
-    HEADS = ("head.", "inputs.casing.")  # prefixes of parameters
+    HEADS = ("head.", "attention.", "inputs.casing.")  # prefixes of parameters
 
     def __init__(self, config: BiLstmConfig) -> None:
         super().__init__()
@@ -99,6 +112,7 @@ class BiLstm(WithTaps):
         self.inputs = Inputs(config)
         self.blocks = nn.ModuleList(BothWays(LSTM(config.d, half), LSTM(config.d, half)) for _ in range(config.N))
         self.dropout = Dropout(config.dropout)
+        self.attention = AttentivePooling(config.d) if config.pooling == "attention" else None
         self.head = None if config.head == "none" else ClassHead(config.d, config.classes)
         self.pooled, self.logits = Tap(), Tap()
 
@@ -118,7 +132,10 @@ class BiLstm(WithTaps):
         return x
 
     def whole(self, hidden: Tensor, lengths: Tensor) -> Tensor:
-        """The last state of each direction, (B, D): at the last token forwards, at the first one backwards."""
+        """(B, D): what attention reads, or the last state of each direction: forwards at the last token, backwards at
+        the first one."""
+        if self.attention is not None:
+            return self.pooled(self.attention(hidden, lengths))
         half, texts = hidden.size(-1) // 2, torch.arange(len(lengths), device=hidden.device)
         ahead, back = hidden[texts, lengths - 1, :half], hidden[:, 0, half:]
         return self.pooled(torch.cat([ahead, back], dim=-1))

@@ -51,6 +51,27 @@ class AdditiveAttention(nn.Module):
         return self.key(memory), memory
 
 
+class AttentivePooling(nn.Module):
+    """One vector for a text, whose question is learned: e_j = v^T tanh(U h_j + b), a = softmax(e), sum_j a_j h_j.
+
+    Yang et al. 2016, "Hierarchical Attention Networks for Document Classification", equations 5 to 7.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.key = Projections(width, [width], bias=True)
+        self.v = nn.Parameter(torch.empty(width))
+        nn.init.uniform_(self.v, -(width**-0.5), width**-0.5)
+        self.scores, self.weights = Tap(), Tap()
+
+    def forward(self, hidden: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, D) with padding at the end -> (B, D)."""
+        e = torch.tanh(self.key(hidden)) @ self.v  # (B, T)
+        padding = torch.arange(hidden.size(1), device=hidden.device) >= lengths[:, None]
+        a = self.weights(torch.softmax(self.scores(e.masked_fill(padding, -torch.inf)), dim=-1))
+        return (a[:, None] @ hidden)[:, 0]  # (B, 1, T) @ (B, T, D)
+
+
 class AttentiveGRU(WithTaps):
     """A gated unit (nn/recurrent.py) whose input is the last target token and what attention read for the last state:
 

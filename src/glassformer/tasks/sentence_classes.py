@@ -106,7 +106,7 @@ class SentenceClasses(Task):
         quick_predictions=True,
     )
     counts_words = True
-    new_heads = ("head.", "classifier.", "word_odds.")
+    new_heads = ("head.", "classifier.", "attention.", "word_odds.")
     decided_names: tuple[str, ...] = ("labels", "model.vocabulary", "model.head", "model.classes", "model.pooler")
 
     def read(self, recipe: ClassRecipe, listener: Listener) -> Material:

@@ -168,3 +168,18 @@ def test_one_matrix_needs_one_width() -> None:
         made("rnn_attention", l=5)
     with pytest.raises(SettingsError, match="d = 7 is odd"):
         made("bilstm", d=7)
+    with pytest.raises(SettingsError, match="classes of whole texts"):
+        made("bilstm", pooling="attention", head="tokens")
+
+
+def test_a_text_is_read_by_attention_over_its_tokens() -> None:
+    model, batch = made("bilstm", pooling="attention"), texts()
+    with listen(model) as heard:
+        found = model(batch)
+    weights, hidden = heard["attention.weights"][0], model.hidden(batch)
+    for i, length in enumerate(batch.lengths.tolist()):
+        own = torch.tanh(model.attention.key(hidden[i, :length])) @ model.attention.v
+        close(weights[i, :length], own.softmax(0))
+        assert not weights[i, length:].any()
+        close(found[i], model.head(own.softmax(0) @ hidden[i, :length]))
+        close(found[i], model(one(batch, i))[0])
