@@ -56,13 +56,14 @@ class Variant:
     published: float | None = None
 
 
-GPT, LSTM = "gpt", "lstm_lm"
+GPT, LSTM, BILSTM = "gpt", "lstm_lm", "bilstm"
 VARIANTS = (
     Variant("full", "pre-training and auxiliary loss", published=74.7),
     Variant("no-pretraining", "no pre-training", pretrained=False, published=59.9),
     Variant("no-auxiliary", "no auxiliary loss", auxiliary=0.0, published=75.0),
     Variant("lstm", "LSTM, pre-training and auxiliary loss", kind=LSTM, published=69.1),
     Variant("lstm-no-pretraining", "LSTM, no pre-training", pretrained=False, kind=LSTM),
+    Variant("bilstm", "BiLSTM with attention, no pre-training", pretrained=False, auxiliary=0.0, kind=BILSTM),
 )
 
 
@@ -110,7 +111,7 @@ def transfer(
     """
     listener, folder = listener or Silent(), Path(out)
     runs = [(variant, seed) for seed in range(1, seeds + 1) for variant in VARIANTS]
-    kinds = list(dict.fromkeys(variant.kind for variant in VARIANTS))
+    kinds = list(dict.fromkeys(variant.kind for variant in VARIANTS if variant.pretrained))
     lengths = lengths_of(budget, len(runs), kinds=len(kinds)) if steps is None else fixed_lengths(steps)
     check_same(folder, files_in(data), options_of(data, budget=budget, seeds=seeds, steps=steps, size=size))
     for kind in kinds:
@@ -198,12 +199,19 @@ def pretrain(
 
 
 def twin(folder: Path, seed: int, *, kind: str = GPT) -> Path:
-    """The same model without what it has learned: new weights, a function of the seed."""
+    """The same model without what it has learned: new weights, a function of the seed.
+
+    A BiLSTM cannot be pre-trained as a language model; it gets vocabulary and width of the GPT.
+    """
     path = folder / (f"untrained-{seed}" if kind == GPT else f"untrained-{kind}-{seed}")
     if not path.exists():
-        bundle = load_bundle(pretrained(folder, kind))
+        bundle = load_bundle(pretrained(folder, GPT if kind == BILSTM else kind))
+        values = values_of(bundle.model)
+        if kind == BILSTM:
+            same = {name: values[name] for name in ("vocabulary", "d", "dropout")}
+            values = {"kind": BILSTM, "N": 1, "pooling": "attention", **same}
         torch.manual_seed(seed)
-        save_bundle(replace(bundle, model=build(bundle.kind, values_of(bundle.model))), path)
+        save_bundle(replace(bundle, kind=kind, model=build(kind, values)), path)
     return path
 
 
