@@ -58,7 +58,8 @@ def started_from(task: Task, start: Start, recipe: R) -> R:
         rate = comparable_rate(start.recipe.train, recipe.train.optimiser) / GENTLER
         started = task.inherited(started.with_open("train", {"lr": rate}), start.recipe)
     else:
-        started = started.with_open("train", {"lr": rate_for(start.model.d, task.rate_factor), **task.fine_tuning})
+        rate = rate_for(start.model.d, task.rate_factor, task.highest_rate)
+        started = started.with_open("train", {"lr": rate, **task.fine_tuning})
         started = task.with_body(started, start.extras)
     if recipe.train.lora and "lr" not in recipe.train.model_fields_set:
         started = started.decided({"train": started.train.decided({"lr": FASTER * started.train.lr})})

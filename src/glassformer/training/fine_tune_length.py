@@ -16,12 +16,12 @@ EPOCHS = (5.0, 20.0)  # fewest and most passes over the new examples
 BATCH_TOKENS = (1024, 4096)  # smaller batches give more updates from few examples
 FEWEST_TOKENS = 128  # in a batch of a body with new heads: fewer are slow
 RATE, RATE_WIDTH = 5e-5, 768  # the usual rate for BERT base; narrower models take higher ones
-RATES = (1e-5, 3e-4)
+LOWEST_RATE = 1e-5
 
 
-def rate_for(width: int, factor: float = 1.0) -> float:
-    """The highest learning rate for a pretrained body of this width with new heads; `factor` is the task's own."""
-    return float(f"{min(RATES[1], max(RATES[0], factor * RATE * RATE_WIDTH / width)):.2g}")
+def rate_for(width: int, factor: float = 1.0, most: float = 3e-4) -> float:
+    """The highest learning rate for a pretrained body of this width; `factor` and `most` are the task's own."""
+    return float(f"{min(most, max(LOWEST_RATE, factor * RATE * RATE_WIDTH / width)):.2g}")
 
 
 def with_fine_tuning(prepared: Prepared) -> Prepared:

@@ -44,6 +44,7 @@ class Task:
     # decides it (training/fine_tune_length.py).
     fine_tuning: Mapping[str, Any] = MappingProxyType({"epochs": 3.0, "warmup": None})
     rate_factor: float = 1.0  # of that rate, against the usual one for the model's width
+    highest_rate: float = 3e-4  # of that rate, however narrow the model
     is_oldest: bool = False  # runs that name no task have this one
     decided_names: tuple[str, ...] = ()  # settings that `decided` and `fitted` choose
     adjusted_names: tuple[str, ...] = ()  # settings that `fitted` may change although the user may set them

@@ -12,6 +12,7 @@ import torch
 from glassformer.data.columns import Columns, Ragged
 from glassformer.data.labelled_batches import LabelledTexts
 from glassformer.tasks.sentence_classes import ClassRecipe, SentenceClasses
+from glassformer.tasks.text_to_text import TextToText
 from glassformer.training.budget_rules import BudgetRules, Work, smaller_batch, with_training
 from glassformer.training.fine_tune_length import most_steps, rate_for, with_fine_tuning
 from glassformer.training.prepare import Prepared
@@ -44,6 +45,11 @@ def prepared(count: int, **train: Any) -> Prepared:
 @pytest.mark.parametrize(("width", "rate"), [(128, 3e-4), (384, 1e-4), (768, 5e-5), (1024, 3.8e-5), (16384, 1e-5)])
 def test_narrow_models_take_higher_rates(width: int, rate: float) -> None:
     assert rate_for(width) == rate
+
+
+@pytest.mark.parametrize(("width", "rate"), [(32, 4e-3), (64, 4e-3), (512, 5e-4), (1024, 2.5e-4)])
+def test_models_of_text_to_text_take_higher_ones(width: int, rate: float) -> None:
+    assert rate_for(width, TextToText.rate_factor, TextToText.highest_rate) == rate
 
 
 @pytest.mark.parametrize(

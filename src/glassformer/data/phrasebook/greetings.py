@@ -92,13 +92,15 @@ _SHARED = ("the", "the", "this")
 
 def greeting(draw: Draw, name: str) -> Draft:
     """How are you? / Wie geht es dir? Thank you for the book. / Danke für das Buch."""
-    kind = draw.number(0, 5)
+    kind = draw.number(0, 6)
     if kind == 0:
         return _about(draw, name, "how is", "wie:1 geht:2 es:2", "dat", "?")
     if kind == 1:
         return _thanks(draw, name)
     if kind == 2:
         return _meeting(draw, name)
+    if kind == 3:
+        return _about(draw, name, "congratulations to", "herzlichen:1 Glückwunsch:1 an:2", "acc", "!")
     english, wordings, mark = draw.one(EXPRESSIONS)
     draw.lemmas.append(english)
     said = Addressed(draw.key(), english, wordings[0], wordings[1:])
@@ -113,7 +115,7 @@ def _somebody(draw: Draw) -> Nominal:
 
 
 def _about(draw: Draw, name: str, english: str, german: str, case: str, mark: str) -> Draft:
-    """How is your mother? / Wie geht es deiner Mutter?"""
+    """How is your mother? / Wie geht es deiner Mutter? Congratulations to Anna! / Herzlichen Glückwunsch an Anna!"""
     who = _somebody(draw)
     opening = Fixed(draw.key(), english, german)
     draw.lemmas.append(english)
