@@ -37,6 +37,13 @@ thank you for your help | danke:12 für:3 {deine|eure|Ihre}:4 Hilfe:5 | .
 thank you for everything | danke:12 für:3 alles:4 | .
 many thanks | vielen:1 Dank:2 | !
 congratulations | herzlichen:1 Glückwunsch:1 = Glückwunsch:1 = Gratulation:1 | !
+oh , congratulations | oh:1 , herzlichen:3 Glückwunsch:3 | !
+yes , congratulations | ja:1 , herzlichen:3 Glückwunsch:3 | !
+congratulations again | nochmals:2 herzlichen:1 Glückwunsch:1 | !
+hello , and congratulations | hallo:1 , und:3 herzlichen:4 Glückwunsch:4 | !
+thank you , and congratulations | danke:12 , und:4 herzlichen:5 Glückwunsch:5 | !
+good morning , and congratulations | guten:1 Morgen:2 , und:4 herzlichen:5 Glückwunsch:5 | !
+good evening , and congratulations | guten:1 Abend:2 , und:4 herzlichen:5 Glückwunsch:5 | !
 congratulations on your exam | herzlichen:1 Glückwunsch:1 zu:2 {deiner|eurer|Ihrer}:3 Prüfung:4 | !
 congratulations on the new flat | herzlichen:1 Glückwunsch:1 zur:23 neuen:4 Wohnung:5 | !
 congratulations from all of us | herzlichen:1 Glückwunsch:1 von:2 uns:5 allen:3 | !
@@ -99,12 +106,12 @@ def greeting(draw: Draw, name: str) -> Draft:
         return _thanks(draw, name)
     if kind == 2:
         return _meeting(draw, name)
-    if kind == 3:
+    if kind == 3 and draw.chance(0.1):
         return _about(draw, name, "congratulations to", "herzlichen:1 Glückwunsch:1 an:2", "acc", "!")
     english, wordings, mark = draw.one(EXPRESSIONS)
     draw.lemmas.append(english)
     said = Addressed(draw.key(), english, wordings[0], wordings[1:])
-    return draft(draw, name, said.english(), said.german, mark, Greeted(said), calling=0.1)
+    return draft(draw, name, said.english(), said.german, mark, Greeted(said), calling=0.5)
 
 
 def _somebody(draw: Draw) -> Nominal:
