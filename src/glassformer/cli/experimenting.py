@@ -176,7 +176,7 @@ def claims(
     out: Annotated[str, typer.Option(help="Folder for the runs. The same command continues.")] = "runs/claims",
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Runs of each model. Default: 3.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, max=limits.STEPS, help="Updates of each run. Default: 250.")
+        int | None, typer.Option(min=1, max=limits.STEPS, help="Updates of each run. Default: 1,000.")
     ] = None,
     write: Annotated[
         str | None,

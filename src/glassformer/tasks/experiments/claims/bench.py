@@ -26,7 +26,7 @@ from glassformer.tasks.experiments.translators import (
 )
 from glassformer.training.task import Listener
 
-SEEDS, STEPS = 3, 250
+SEEDS, STEPS = 3, 1000
 WIDTH = 32
 SHAPE: Mapping[str, Any] = {"size": "nano", "N": 2, "d": WIDTH, "h": 4, "d_ff": 2 * WIDTH, "dropout": 0.0}
 TRAIN: Mapping[str, Any] = {

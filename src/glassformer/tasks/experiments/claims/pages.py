@@ -17,13 +17,13 @@ What is said about Transformers and the models before them, each as an experimen
     glassformer experiment claims --out runs/claims
     glassformer experiment claims beam layers --out runs/claims
 
-Every claim has an experiment with {seeds} seeds and {steps} updates of a small model (width {width}), unless it says
-more, and a verdict that follows from the numbers by the rule given here. "Clearly" means that the whole 95% interval
-over the seeds (Student's t) is on one side. The sentences are those of a small language of sixty words that the
-experiment draws itself: English clauses with German translations, with genders, cases, verbs and adverbs that move, and
-an "it" that only its adjective explains. A model learns it in seconds, so that every difference can be measured several
-times. It is no English: the verdicts are about these models on these sentences, and larger models on real texts may
-differ. "Not confirmed" means not shown here, not that the opposite is true. The recorded runs are short, and wide
+Every claim has an experiment with {seeds} seeds and {steps:,} updates of a small model (width {width}), unless it
+names another number, and a verdict that follows from the numbers by the rule given here. "Clearly" means that the
+whole 95% interval over the seeds (Student's t) is on one side. The sentences are those of a small language of sixty
+words that the experiment draws itself: English clauses with German translations, with genders, cases, verbs and
+adverbs that move, and an "it" that only its adjective explains. A model learns it in seconds, so that every
+difference can be measured several times. It is no English: the verdicts are about these models on these sentences,
+and larger models on real texts may differ. "Not confirmed" means not shown here, not that the opposite is true. Wide
 intervals show where more seeds or updates (`--seeds`, `--steps`) are needed.
 
 This page is written by `make claims` from claims.json, beside it.

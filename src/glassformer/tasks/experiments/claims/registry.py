@@ -34,8 +34,8 @@ from glassformer.tasks.experiments.claims.transformer import (
 
 PARTS_SETTINGS = {"N": LAYERS, "rates": list(RATES), "updates": EARLY.updates, "texts": EARLY.train}
 PARTS_RULE = (
-    "Everything else is the same, also the first weights; each model has the better of two learning rates. A loss "
-    "above that of guessing among all words counts as guessing. Confirmed if the loss without the part is clearly "
+    f"Everything else is the same, also the first weights; {EARLY.updates:g} times as many updates as usual; each "
+    "model has the better of two learning rates. A loss above that of guessing among all words counts as guessing. Confirmed if the loss without the part is clearly "
     "higher, not confirmed if it is clearly lower; depends if the seeds do not decide."
 )
 CLAIMS = (
@@ -100,7 +100,8 @@ CLAIMS = (
         "context-vector",
         "A context vector of fixed size degrades from about thirty words on.",
         "LSTM encoder-decoders, with the source in its order and reversed, and an RNN with attention learn from texts "
-        f"of 5 to 60 words. Confirmed if the better LSTM keeps clearly less than all of its BLEU above {LONG_WORDS} "
+        f"of 5 to 60 words, with {LONG.updates:g} times as many updates as the other models. Confirmed if the "
+        f"better LSTM keeps clearly less than all of its BLEU above {LONG_WORDS} "
         f"words, compared with texts of up to {SHORT_WORDS}, and clearly less than the RNN with attention does; "
         f"depends if only the first is true, or if the LSTM does not reach {LEARNT:g} BLEU on short texts.",
         {"cells": CELLS, "updates": LONG.updates, "short": SHORT_WORDS, "long": LONG_WORDS},
@@ -109,7 +110,8 @@ CLAIMS = (
     Claim(
         "far-words",
         "Transformers use far words better than RNNs.",
-        f"BLEU of all four models on texts of more than {LONG_WORDS} words, after the same number of updates and with "
+        f"BLEU of all four models on texts of more than {LONG_WORDS} words, after the same updates ({LONG.updates:g} times as "
+        "many as usual) and with "
         "about the same number of weights. Confirmed if the Transformer is clearly better than each of the others, "
         "depends if it is better than some.",
         {"cells": CELLS, "updates": LONG.updates, "long": LONG_WORDS},
@@ -131,7 +133,8 @@ CLAIMS = (
         f"the number of words in between (up to {REACH - 1}), relative to the last word read. The LSTM is also "
         f"measured with recurrent weights {NARROWER:g} and {WIDER:g} times as large. Confirmed if it clearly falls by "
         f"2% or more per word in the LSTM with its first weights, grows with the weights {WIDER:g} times as large, and "
-        "does not fall so in the Transformer.",
+        "neither falls nor grows so in the Transformer, untrained and trained; depends if only the first or second is "
+        "true.",
         {"cells": CELLS, "tokens": REACH, "scales": [NARROWER, WIDER]},
         gradients,
     ),
