@@ -44,6 +44,11 @@ hello , and congratulations | hallo:1 , und:3 herzlichen:4 Glückwunsch:4 | !
 thank you , and congratulations | danke:12 , und:4 herzlichen:5 Glückwunsch:5 | !
 good morning , and congratulations | guten:1 Morgen:2 , und:4 herzlichen:5 Glückwunsch:5 | !
 good evening , and congratulations | guten:1 Abend:2 , und:4 herzlichen:5 Glückwunsch:5 | !
+hello , thank you | hallo:1 , danke:34 | .
+oh , thank you | oh:1 , danke:34 | .
+thank you again | nochmals:3 danke:12 | .
+good morning , and thank you | guten:1 Morgen:2 , und:4 danke:56 | .
+good evening , and thank you | guten:1 Abend:2 , und:4 danke:56 | .
 congratulations on your exam | herzlichen:1 Glückwunsch:1 zu:2 {deiner|eurer|Ihrer}:3 Prüfung:4 | !
 congratulations on the new flat | herzlichen:1 Glückwunsch:1 zur:23 neuen:4 Wohnung:5 | !
 congratulations from all of us | herzlichen:1 Glückwunsch:1 von:2 uns:5 allen:3 | !

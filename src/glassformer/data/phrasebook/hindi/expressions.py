@@ -90,6 +90,18 @@ thank you for your help | {आपकी|तुम्हारी}:4 मदद:5 
 thank you for everything | सब:4 कुछ:4 के:3 लिए:3 धन्यवाद:12
 many thanks | बहुत:1 धन्यवाद:2
 congratulations | बधाई:1 हो:1 = मुबारक:1 हो:1
+oh , congratulations | अरे:1 , बधाई:3 हो:3
+yes , congratulations | हाँ:1 , बधाई:3 हो:3
+congratulations again | फिर:2 से:2 बधाई:1 हो:1
+hello , and congratulations | नमस्ते:1 , और:3 बधाई:4 हो:4
+thank you , and congratulations | धन्यवाद:12 , और:4 बधाई:5 हो:5
+good morning , and congratulations | सुप्रभात:12 , और:4 बधाई:5 हो:5
+good evening , and congratulations | शुभ:1 संध्या:2 , और:4 बधाई:5 हो:5
+hello , thank you | नमस्ते:1 , धन्यवाद:34
+oh , thank you | अरे:1 , धन्यवाद:34
+thank you again | फिर:3 से:3 धन्यवाद:12
+good morning , and thank you | सुप्रभात:12 , और:4 धन्यवाद:56
+good evening , and thank you | शुभ:1 संध्या:2 , और:4 धन्यवाद:56
 congratulations on your exam | परीक्षा:4 के:2 लिए:2 बधाई:1
 congratulations on the new flat | नए:4 फ़्लैट:5 के:2 लिए:2 बधाई:1
 congratulations from all of us | हम:5 सबकी:3 ओर:2 से:2 बधाई:1

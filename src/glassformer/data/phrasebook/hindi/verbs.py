@@ -27,8 +27,8 @@ find | पा n | -
 lose | खो n | -
 open | खोल n | -
 close | कर n बंद - | -
-turn on | जला n | -
-turn off | बुझा n | -
+turn on | कर n चालू - | -
+turn off | कर n बंद - | -
 call | कर n फ़ोन m | को
 invite | बुला n | -
 put on | पहन n | -
@@ -46,7 +46,7 @@ wash | धो n | -
 clean | कर n साफ़ - | -
 carry | उठा n | -
 wear | पहन n | -
-draw | बना n | -
+draw | बना n चित्र m | का
 paint | रंग n | -
 take | ले n | -
 use | कर n इस्तेमाल m | का
@@ -56,7 +56,7 @@ cross | कर n पार - | -
 build | बना n | -
 break | तोड़ n | -
 cut | काट n | -
-feed | खिला n | को
+feed | खिला n खाना m | को
 steal | चुरा n | -
 hide | छिपा n | -
 meet | मिल | से
@@ -84,7 +84,7 @@ think of | सोच n g | के#बारे#में
 talk about | कर n बात f | के#बारे#में
 laugh about | हँस | पर
 talk to | कर n बात f | से
-play with | खेल n | के#साथ
+play with | खेल | के#साथ
 sleep | सो | -
 work | कर n काम m | -
 laugh | हँस | -

@@ -92,6 +92,18 @@ thank you for your help | grazie:12 per:3 {il|il|il}:4 {tuo|vostro|Suo}:4 aiuto:
 thank you for everything | grazie:12 di:3 tutto:4
 many thanks | tante:1 grazie:2
 congratulations | congratulazioni = complimenti
+oh , congratulations | oh:1 , congratulazioni:3
+yes , congratulations | sì:1 , congratulazioni:3
+congratulations again | ancora:2 congratulazioni:1
+hello , and congratulations | ciao:1 , e:3 congratulazioni:4
+thank you , and congratulations | grazie:12 , e:4 congratulazioni:5
+good morning , and congratulations | buongiorno:12 , e:4 congratulazioni:5
+good evening , and congratulations | buonasera:12 , e:4 congratulazioni:5
+hello , thank you | ciao:1 , grazie:34
+oh , thank you | oh:1 , grazie:34
+thank you again | ancora:3 grazie:12
+good morning , and thank you | buongiorno:12 , e:4 grazie:56
+good evening , and thank you | buonasera:12 , e:4 grazie:56
 congratulations on your exam | congratulazioni:1 per:2 {il|il|il}:3 {tuo|vostro|Suo}:3 esame:4
 congratulations on the new flat | congratulazioni:1 per:2 il:3 nuovo:4 appartamento:5
 congratulations from all of us | congratulazioni:1 da:2 tutti:3 noi:5

@@ -35,7 +35,8 @@ from glassformer.tasks.experiments.claims.transformer import (
 PARTS_SETTINGS = {"N": LAYERS, "rates": list(RATES), "updates": EARLY.updates, "texts": EARLY.train}
 PARTS_RULE = (
     f"Everything else is the same, also the first weights; {EARLY.updates:g} times as many updates as usual; each "
-    "model has the better of two learning rates. A loss above that of guessing among all words counts as guessing. Confirmed if the loss without the part is clearly "
+    "model has the better of two learning rates. A loss above that of guessing among all words counts as guessing. "
+    "Confirmed if the loss without the part is clearly "
     "higher, not confirmed if it is clearly lower; depends if the seeds do not decide."
 )
 CLAIMS = (
@@ -110,8 +111,8 @@ CLAIMS = (
     Claim(
         "far-words",
         "Transformers use far words better than RNNs.",
-        f"BLEU of all four models on texts of more than {LONG_WORDS} words, after the same updates ({LONG.updates:g} times as "
-        "many as usual) and with "
+        f"BLEU of all four models on texts of more than {LONG_WORDS} words, after the same updates "
+        f"({LONG.updates:g} times as many as usual) and with "
         "about the same number of weights. Confirmed if the Transformer is clearly better than each of the others, "
         "depends if it is better than some.",
         {"cells": CELLS, "updates": LONG.updates, "long": LONG_WORDS},
