@@ -431,6 +431,8 @@ def test_a_beam_finds_what_greedy_misses() -> None:
     found = {width: [beam.WORDS[i] for i in beam.searched(width)[0][0].ids] for width in (1, 2)}
     assert found[2] == list(best)
     assert every[tuple(found[1])] < every[best]
+    everything = len(beam.searched(len(every))[1].nodes[0]) - 1
+    assert compute("beam").table("winners").rows[-1][3] == everything == len(beam.beginnings(every)) == 3 + 7 + 12 + 10
     rows = compute("beam").table("steps").rows
     assert (2, "a cat", pytest.approx(0.36), "kept") in rows
     assert (2, "the dog", pytest.approx(0.175), "dropped") in rows
