@@ -12,7 +12,7 @@ from glassformer.errors import SettingsError
 from glassformer.explain.lessons.inputs import named_values, shown
 from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Lines, Section, matrix, table
 
-# The orders of the lecture notes: order_100 has the items a1 and the delivery date a2, order_101 b1 and b2, ...
+# Orders: order_100 has the items a1 and the delivery date a2, order_101 b1 and b2, ...
 ORDERS = tuple(f"order_{100 + i}={letter}1/{letter}2" for i, letter in enumerate("abcdefghijk"))
 QUERIES = ("order_104", "order_106", "ordr_104")
 SHARPNESS = (1.0, 10.0, 100.0)

@@ -157,8 +157,8 @@ def candidates_section() -> Section:
         f"Four candidates over {LENGTH} positions",
         "Positions should be bounded, change smoothly, and never repeat. A count grows with the text, and its product "
         "with another says nothing about their distance; binary digits jump (from 255 to 256 all 9 change, from 0 to 1 "
-        f"only one); one sine returns to almost the same value. The sinusoids have {WIDTH} dimensions. Closest pair: the "
-        "smallest distance between the vectors of two positions.",
+        f"only one); one sine returns to almost the same value. The sinusoids have {WIDTH} dimensions. Closest "
+        "pair: the smallest distance between the vectors of two positions.",
         (table("candidates", columns, rows, "", ".0f", ".1f", ".5f", ""),),
     )
 
@@ -176,8 +176,8 @@ def one_sine_section() -> Section:
             Correction(
                 "A position encoding must be periodic. / It must not be cyclic.",
                 "Both are right about something else: each dimension is periodic, but their periods differ, so "
-                f"the vector as a whole does not return: no two of {LENGTH} positions are closer than {apart:.2f} (width "
-                f"{WIDTH}).",
+                f"the vector as a whole does not return: no two of {LENGTH} positions are closer than {apart:.2f} "
+                f"(width {WIDTH}).",
             ),
         ),
     )
