@@ -409,8 +409,8 @@ def test_teacher_forcing_equals_step_by_step() -> None:
         torch.testing.assert_close(model.model(pair)[0], teacher.step_by_step(model, pair))
     assert pair.target_in[0, 1:].tolist() == pair.target_out[0, :-1].tolist()
     rows = compute("teacher").table("shifted").rows
-    assert [row[1:3] for row in rows][:2] == [("<sos>", "Ich"), ("Ich", "habe")]
-    assert rows[-1][2] == "<eos>"
+    assert [row[1:3] for row in rows][:2] == [("<s>", "Ich"), ("Ich", "habe")]
+    assert rows[-1][2] == "</s>"
 
 
 def test_backpropagation_equals_finite_differences() -> None:
