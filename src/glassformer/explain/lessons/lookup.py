@@ -90,7 +90,8 @@ def scores_section(store: dict[str, str], query: str, q: Tensor, k: Tensor) -> S
     ]
     return Section(
         f"Soft lookup, step by step, for {shown(query)}",
-        "Keys and query become vectors (here: counts of their letter pairs, of length 1). Step 1: a score for each "
+        "Keys and query become vectors (here: how often they have each pair of neighbouring letters, scaled to "
+        "length 1). Step 1: a score for each "
         f"key, its dot product with the query. Step 2: the softmax of the scores times {SHARPNESS[1]:g} makes weights "
         "that sum to 1. Step 3: the answer is the sum of all values, each times its weight.",
         (table("scores", ("key", "value", "score q·k", "weight"), rows),),

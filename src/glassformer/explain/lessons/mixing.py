@@ -116,8 +116,7 @@ def first_version_section() -> Section:
     lines = tuple(as_mixture("bank", words, mix(words, vectors)[1][1]) for words in SENTENCES)
     return Section(
         "Other vectors, other mixtures",
-        "Other static vectors give other weights: the mixture is a function of the "
-        "vectors and of nothing else.",
+        "Other static vectors give other weights: the mixture is a function of the vectors and of nothing else.",
         (Lines("first_version", lines),),
     )
 
