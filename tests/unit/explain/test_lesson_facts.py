@@ -1,4 +1,4 @@
-"""The facts of the lecture notes, by their numbers, and what the lessons claim."""
+"""Well-known facts, by their numbers, and what the lessons claim."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_lookup_with_own_pairs() -> None:
 # Attention without parameters
 
 
-def test_banks_mixtures_are_those_of_the_notes() -> None:
+def test_banks_mixtures_are_those_that_were_wanted() -> None:
     for mixes in (mixing.BANK_MIXES, mixing.FIRST_MIXES):
         vectors = mixing.chosen_vectors(mixes)
         for names, wanted in zip(mixing.SENTENCES, mixes, strict=True):
@@ -183,7 +183,7 @@ def test_bank_becomes_two_vectors() -> None:
     assert by_river[1] > by_river[0]
 
 
-def test_the_notes_whole_table_cannot_come_from_a_symmetric_product() -> None:
+def test_a_whole_table_cannot_come_from_a_symmetric_product() -> None:
     """The lesson says so; the reason: around a cycle the logs of the weight ratios of exp(symmetric) cancel."""
 
     def around(rows: torch.Tensor) -> float:
@@ -193,7 +193,7 @@ def test_the_notes_whole_table_cannot_come_from_a_symmetric_product() -> None:
     assert around(mixing.mix(mixing.SENTENCES[0], mixing.chosen_vectors())[1]) == pytest.approx(1)
 
 
-def test_one_pair_of_weights_gives_all_six_rows_of_the_notes() -> None:
+def test_one_pair_of_weights_gives_all_six_rows() -> None:
     rows = compute("mixing").table("six_rows").rows
     assert len(rows) == 6
     assert max(gap for _, gap in rows) < 1e-10
@@ -350,7 +350,7 @@ def test_a_future_word_changes_nothing_before_it() -> None:
     assert (masked[1:] > 0).all()
 
 
-def test_the_notes_matrix_masked() -> None:
+def test_the_cat_matrix_masked() -> None:
     rows = [rounded(row[1:4], 3) for row in compute("mask").table("cat").rows[:3]]
     assert rows == [[1, 0, 0], [0.308, 0.692, 0], [0.272, 0.244, 0.484]]
     pattern = torch.tensor(mask.CAT_PATTERN, dtype=DOUBLE)
@@ -409,8 +409,8 @@ def test_teacher_forcing_equals_step_by_step() -> None:
         torch.testing.assert_close(model.model(pair)[0], teacher.step_by_step(model, pair))
     assert pair.target_in[0, 1:].tolist() == pair.target_out[0, :-1].tolist()
     rows = compute("teacher").table("shifted").rows
-    assert [row[1:3] for row in rows][:2] == [("<sos>", "Ich"), ("Ich", "habe")]
-    assert rows[-1][2] == "<eos>"
+    assert [row[1:3] for row in rows][:2] == [("<s>", "Ich"), ("Ich", "habe")]
+    assert rows[-1][2] == "</s>"
 
 
 def test_backpropagation_equals_finite_differences() -> None:
@@ -431,6 +431,8 @@ def test_a_beam_finds_what_greedy_misses() -> None:
     found = {width: [beam.WORDS[i] for i in beam.searched(width)[0][0].ids] for width in (1, 2)}
     assert found[2] == list(best)
     assert every[tuple(found[1])] < every[best]
+    everything = len(beam.searched(len(every))[1].nodes[0]) - 1
+    assert compute("beam").table("winners").rows[-1][3] == everything == len(beam.beginnings(every)) == 3 + 7 + 12 + 10
     rows = compute("beam").table("steps").rows
     assert (2, "a cat", pytest.approx(0.36), "kept") in rows
     assert (2, "the dog", pytest.approx(0.175), "dropped") in rows

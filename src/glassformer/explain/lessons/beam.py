@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -84,6 +84,11 @@ def all_sentences() -> dict[tuple[str, ...], float]:
     return found
 
 
+def beginnings(sentences: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Every beginning of the sentences, with the whole ones and those that </s> ended."""
+    return {(*words, "</s>")[:length] for words in sentences for length in range(1, len(words) + 2)}
+
+
 def run(asked: Asked) -> list[Section]:
     sections = [tree_section(), steps_section(asked.beam), winners_section(asked.beam)]
     if asked.model is not None:
@@ -153,11 +158,12 @@ def winners_section(beam: int) -> Section:
             )
         )
     top = max(every, key=lambda words: every[words])
-    rows.append((f"all {len(every)} sentences", " ".join(top), best, len(every), "yes"))
+    rows.append((f"all {len(every)} sentences", " ".join(top), best, len(beginnings(every)), "yes"))
     return Section(
         "Who finds the best sentence?",
         "Greedy search cannot take back its first word. A beam keeps alternatives, at the cost of more work. It is no "
-        "guarantee either: only a beam as wide as everything is.",
+        "guarantee either: only a beam as wide as everything is. A beginning is followed if it is kept; each counts, "
+        "up to the one that </s> ends.",
         (table("winners", ("search", "sentence", "P", "beginnings followed", "best?"), rows, ".3f"),),
     )
 

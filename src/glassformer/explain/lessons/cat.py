@@ -64,7 +64,7 @@ def run(asked: Asked) -> list[Section]:
 
 
 def sum_section(names: Sequence[str], static: Tensor) -> Section:
-    """The figure of the notes: embedding + position = input, in the first dimensions."""
+    """Embedding + position = input, in the first dimensions."""
     place, shown = sinusoidal(*static.shape), min(4, static.size(1))
     parts = (("embedding", static), ("+ position", place), ("= input", static + place))
     rows = [f"{name}, dim {i}" for name, _ in parts for i in range(shown)]

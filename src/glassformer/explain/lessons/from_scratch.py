@@ -205,7 +205,10 @@ STEPS: tuple[Step, ...] = (
     ),
     (
         "the model",
-        "The Transformer of 2017, smaller: one block on each side, width 32, two heads. All weights are random.",
+        "The Transformer of 2017, smaller: one block on each side, width 32, two heads. One thing differs: the norms "
+        "are before attention and feed-forward, and one more ends each side (pre-norm), because that trains without a "
+        'slow start of the learning rate (Xiong et al. 2020). The paper has them after each addition: norm="post". '
+        "All weights are random.",
         steps.make_model,
         show_model,
     ),

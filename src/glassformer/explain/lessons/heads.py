@@ -139,13 +139,14 @@ def readings_section() -> Section:
     wants = torch.tensor([[9.0, 0, 0], [0, 9.0, 0]], dtype=torch.float64)  # with -> saw, with -> astronomer
     apart, _ = attend(wants * 3**0.5, values, values)
     together, _ = attend(wants.sum(0, keepdim=True) * 3**0.5, values, values)
-    rows = ("head 1: who has the telescope? saw", "head 2: who has it? astronomer", "one head for both")
+    rows = ("head 1", "head 2", "one head for both")
     return Section(
         "Two readings at once",
         "“The man saw the astronomer with a telescope”: he looked through it, or the astronomer carried it. One head "
         "has one row of weights for “with” and can only average the two; two heads keep them apart (queries chosen by "
-        "hand).",
-        (matrix("readings", torch.cat([apart, together]), rows=rows, columns=words, digits=2),),
+        "hand). Head 1 asks who uses the telescope and reads the verb; head 2 asks who carries it and reads the "
+        "astronomer.",
+        (matrix("readings", torch.cat([apart, together]), rows=rows, columns=words, digits=2, corner="with"),),
     )
 
 

@@ -11,7 +11,7 @@ from glassformer.explain.lessons.mask import renormalised
 from glassformer.nn.attention import SelfAttention
 from glassformer.nn.positions import sinusoidal
 
-# The mixtures of the notes for the Hindi sentence आप कैसे हैं: each word reads all three.
+# Mixtures for the Hindi sentence आप कैसे हैं: each word reads all three.
 HINDI = ("आप", "कैसे", "हैं")
 MIXTURES = ((0.80, 0.10, 0.10), (0.15, 0.75, 0.10), (0.10, 0.20, 0.70))
 CHOICES = (("the",), ("cat", "dog", "bird", "fish"), ("ate", "saw", "took", "left"), ("it", "them", "her", "him"))
@@ -79,7 +79,7 @@ def mixtures_section() -> Section:
     values = torch.tensor(MIXTURES, dtype=torch.float64)
     return Section(
         "Who reads the future?",
-        f"{' '.join(HINDI)} (“how are you”): the mixtures of the lecture notes. Row 1 contains words 2 and 3, which "
+        f"{' '.join(HINDI)} (“how are you”): mixtures without a mask. Row 1 contains words 2 and 3, which "
         "exist while training and not while writing: data leak from the answer into the question. Masked, each row "
         "keeps its past and sums to 1 again.",
         (

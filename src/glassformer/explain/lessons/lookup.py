@@ -12,7 +12,7 @@ from glassformer.errors import SettingsError
 from glassformer.explain.lessons.inputs import named_values, shown
 from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Lines, Section, matrix, table
 
-# The orders of the lecture notes: order_100 has the items a1 and the delivery date a2, order_101 b1 and b2, ...
+# Orders: order_100 has the items a1 and the delivery date a2, order_101 b1 and b2, ...
 ORDERS = tuple(f"order_{100 + i}={letter}1/{letter}2" for i, letter in enumerate("abcdefghijk"))
 QUERIES = ("order_104", "order_106", "ordr_104")
 SHARPNESS = (1.0, 10.0, 100.0)
@@ -90,7 +90,8 @@ def scores_section(store: dict[str, str], query: str, q: Tensor, k: Tensor) -> S
     ]
     return Section(
         f"Soft lookup, step by step, for {shown(query)}",
-        "Keys and query become vectors (here: counts of their letter pairs, of length 1). Step 1: a score for each "
+        "Keys and query become vectors (here: how often they have each pair of neighbouring letters, scaled to "
+        "length 1). Step 1: a score for each "
         f"key, its dot product with the query. Step 2: the softmax of the scores times {SHARPNESS[1]:g} makes weights "
         "that sum to 1. Step 3: the answer is the sum of all values, each times its weight.",
         (table("scores", ("key", "value", "score q·k", "weight"), rows),),

@@ -19,7 +19,7 @@ WIDTH = 16
 SEED = 7
 WINDOW = 2
 MASKS = ("causal", "none", "window", "padding")
-# The pattern of YOUR CAT IS A LOVELY CAT as the notes print it; they say that its values are random.
+# The pattern of YOUR CAT IS A LOVELY CAT as it is often printed; its values are random.
 CAT = ("YOUR", "CAT", "IS", "A", "LOVELY", "CAT")
 CAT_PATTERN = (
     (0.268, 0.119, 0.134, 0.148, 0.179, 0.152),
@@ -127,9 +127,9 @@ def cat_section() -> Section:
     names = numbered(CAT)
     masked = renormalised(torch.tensor(CAT_PATTERN, dtype=torch.float64))
     return Section(
-        "The notes' 6 × 6 matrix, masked",
-        "The numbers of YOUR CAT IS A LOVELY CAT as the notes print them. The future's weights are removed and each "
-        "row is divided by the rest, which is what −∞ before the softmax does.",
+        "A 6 × 6 matrix, masked",
+        "YOUR CAT IS A LOVELY CAT with weights that are often printed for it (they are random numbers). The future's "
+        "weights are removed and each row is divided by the rest, which is what −∞ before the softmax does.",
         (matrix("cat", masked, rows=names, columns=names, sums=True),),
     )
 

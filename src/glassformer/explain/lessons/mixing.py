@@ -13,10 +13,10 @@ from glassformer.explain.lessons.lesson import Asked, Lesson, Lines, Section, ma
 from glassformer.nn.attention import attend, parameter_free_attention
 
 SENTENCES = (("money", "bank", "grows"), ("river", "bank", "flows"))
-# The mixtures of the lecture notes, which "bank" must become; the second pair is their first version.
+# Mixtures that "bank" must become; the second pair shows that others are possible.
 BANK_MIXES = ((0.25, 0.70, 0.05), (0.20, 0.78, 0.02))
 FIRST_MIXES = ((0.20, 0.70, 0.10), (0.50, 0.40, 0.10))
-# All six rows of the notes' tables.
+# All six rows of both tables.
 TABLES = (
     ((0.70, 0.20, 0.10), (0.25, 0.70, 0.05), (0.10, 0.20, 0.70)),
     ((0.80, 0.15, 0.05), (0.20, 0.78, 0.02), (0.40, 0.01, 0.59)),
@@ -27,7 +27,7 @@ OWN_WIDTH = 4  # of random vectors: small, so that a word does not only look at 
 
 
 def chosen_vectors(mixes: Sequence[Sequence[float]] = BANK_MIXES) -> dict[str, Tensor]:
-    """Toy vectors (3,) for which bank's mixtures come out as in the notes: solved for, not learned.
+    """Toy vectors (3,) for which bank's mixtures come out as chosen: solved for, not learned.
 
     bank's weights are the softmax of its products with each word, so word.bank = bank.bank + log(weight / bank's own).
     bank is halfway between finance and water; each neighbour is on its own side; the verbs also have a third dimension.
@@ -64,7 +64,7 @@ def run(asked: Asked) -> list[Section]:
     sections = [
         Section(
             "One static vector per word",
-            "These vectors are chosen, not learned: solved so that bank's mixtures are those of the lecture notes. "
+            "These vectors are chosen, not learned: solved so that bank's mixtures get easy numbers. "
             "bank has one vector, the same in both sentences.",
             (static,),
         )
@@ -116,14 +116,13 @@ def first_version_section() -> Section:
     lines = tuple(as_mixture("bank", words, mix(words, vectors)[1][1]) for words in SENTENCES)
     return Section(
         "Other vectors, other mixtures",
-        "The notes' first version has other weights. Other static vectors give them: the mixture is a function of the "
-        "vectors and of nothing else.",
+        "Other static vectors give other weights: the mixture is a function of the vectors and of nothing else.",
         (Lines("first_version", lines),),
     )
 
 
 def solved_weights(seed: int) -> tuple[Tensor, Tensor]:
-    """Static vectors E (5, 5) and a product W_Q W_K^T / sqrt(d) for which both sentences get the notes' tables.
+    """Static vectors E (5, 5) and a product W_Q W_K^T / sqrt(d) for which both sentences get TABLES.
 
     The scores must be log(table) + one number per row; E W E^T = S has the solution E^-1 S E^-T if E is invertible.
     """
@@ -152,9 +151,9 @@ def learned_section(seed: int) -> Section:
     return Section(
         "What W_Q and W_K add",
         "E Eᵀ is symmetric: money likes bank exactly as much as bank likes money. So no choice of vectors gives all "
-        "three rows of a table of the notes at once. Scores E W_Q W_Kᵀ Eᵀ have no such limit: here one pair, solved "
+        "three rows of a sentence's table at once. Scores E W_Q W_Kᵀ Eᵀ have no such limit: here one pair, solved "
         "for random static vectors, gives all six rows. Training finds such a pair from data: the lesson learning.",
-        (table("six_rows", ("mixture", "largest difference from the notes"), rows, ".1e"),),
+        (table("six_rows", ("mixture", "largest difference from the table"), rows, ".1e"),),
     )
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Section, matrix, table
 from glassformer.nn.norms import LayerNorm
 
-# The five samples with features f1, f2 and z1 to z3 from the lecture notes.
+# The five samples with features f1, f2 and z1 to z3.
 SAMPLES = (
     ("s1", (2, 3, 7, 5, 4)),
     ("s2", (1, 1, 2, 3, 4)),
@@ -47,7 +47,7 @@ def run(_: Asked) -> list[Section]:
     named = (("tokens", x), ("batch_norm", batch_norm(x)), ("layer_norm", layer_norm(x)))
     tables = [matrix(key, values, rows=names, columns=FEATURES, digits=2) for key, values in named]
     return [
-        Section("Five tokens", "The example of the lecture notes: five rows, five features.", (tables[0],)),
+        Section("Five tokens", "Five rows, five features: f1, f2, z1, z2, z3.", (tables[0],)),
         Section("BatchNorm: down each column", "Each feature gets mean 0 over the batch.", (tables[1],)),
         Section(
             "LayerNorm: along each row",

@@ -18,15 +18,15 @@ BITS = 9  # 2^9 = 512 positions
 SEED = 3
 TEXT = "Nithish killed lion"
 SHOWN = (0, 1, 2, 3, 5, 10, 20, 50)  # steps of the growing candidates
-DELTA = 1.5  # their Δ and c
+DELTA = 1.5  # Δ and c
 
 # Each rule gives P(t + 1) from P(t) and t.
 GROWING: dict[str, Callable[[float, int], float]] = {
     "P(t) + Δ": lambda p, t: p + DELTA,  # noqa: ARG005
     "P(t) · c": lambda p, t: p * DELTA,  # noqa: ARG005
     "e^(P(t) Δ)": lambda p, t: math.exp(p * DELTA),  # noqa: ARG005
-    "P(t) · t Δ": lambda p, t: p * max(t, 1) * DELTA,
-    "P(t)^(t Δ)": lambda p, t: p ** (max(t, 1) * DELTA),
+    "P(t) · max(t, 1) Δ": lambda p, t: p * max(t, 1) * DELTA,
+    "P(t)^(max(t, 1) Δ)": lambda p, t: p ** (max(t, 1) * DELTA),
 }
 
 
@@ -157,7 +157,8 @@ def candidates_section() -> Section:
         f"Four candidates over {LENGTH} positions",
         "Positions should be bounded, change smoothly, and never repeat. A count grows with the text, and its product "
         "with another says nothing about their distance; binary digits jump (from 255 to 256 all 9 change, from 0 to 1 "
-        "only one); one sine returns to almost the same value.",
+        f"only one); one sine returns to almost the same value. The sinusoids have {WIDTH} dimensions. Closest "
+        "pair: the smallest distance between the vectors of two positions.",
         (table("candidates", columns, rows, "", ".0f", ".1f", ".5f", ""),),
     )
 
@@ -174,8 +175,9 @@ def one_sine_section() -> Section:
         (
             Correction(
                 "A position encoding must be periodic. / It must not be cyclic.",
-                "Both notes are right about something else: each dimension is periodic, but their periods differ, so "
-                f"the vector as a whole does not return: no two of {LENGTH} positions are closer than {apart:.2f}.",
+                "Both are right about something else: each dimension is periodic, but their periods differ, so "
+                f"the vector as a whole does not return: no two of {LENGTH} positions are closer than {apart:.2f} "
+                f"(width {WIDTH}).",
             ),
         ),
     )

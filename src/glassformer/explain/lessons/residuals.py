@@ -110,7 +110,8 @@ def gradient_section(seed: int) -> Section:
         "What arrives at the first block",
         "Random weights. With neither, each layer shrinks the gradient: it vanishes. A residual gives it a way "
         "around, since the derivative of x + f(x) is 1 + f′(x); without norms it then grows with the depth: it "
-        "explodes. With both it keeps its size.",
+        "explodes. With both it grows slowly. Norms alone give each layer an input of the same size, so the gradient "
+        "does not vanish steadily; but each layer replaces what it read, and the next table shows what that costs.",
         (table("gradient", columns, rows, ".2g"),),
     )
 

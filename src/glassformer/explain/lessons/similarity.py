@@ -17,7 +17,7 @@ PAIRS: tuple[tuple[Vector, Vector], ...] = (
     ((1, 2), (-2, 1)),
     ((100, 200), (-1, 3)),
 )
-KING, QUEEN = (0.6, 0.1, 1.0, 0.9), (0.3, 0.2, 0.9, 1.0)  # as the notes print them
+KING, QUEEN = (0.6, 0.1, 1.0, 0.9), (0.3, 0.2, 0.9, 1.0)  # chosen
 MOST = 12  # vectors of a learner
 
 

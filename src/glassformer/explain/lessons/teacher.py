@@ -48,14 +48,14 @@ def shifted_section(tiny: Tiny, pair: Pair, target: Sequence[str], seed: int) ->
     return Section(
         "Shifted right",
         f"The decoder's input is the right sentence behind {SOS}; the label of each position is the next word, and "
-        f"{EOS} ends it. The model here has random weights (seed {seed}), so it is not better than guessing, with a "
-        f"loss of ln {len(tiny.vocabulary)} = {math.log(len(tiny.vocabulary)):.3f}. Mean loss, which training lowers: "
-        f"{mean:.3f}.",
+        f"{EOS} ends it (the marks are often written <sos> and <eos>). The model here has random weights (seed "
+        f"{seed}): its mean loss is {mean:.3f}, which training lowers. All {len(tiny.vocabulary)} tokens equally likely would "
+        f"have the loss ln {len(tiny.vocabulary)} = {math.log(len(tiny.vocabulary)):.3f}.",
         (table("shifted", ("position", "decoder reads", "label", "loss −log P", "P of the label"), rows),),
         (
             Correction(
                 "“I love food so much” is “ti amo molto il cibo”.",
-                "“Ti amo” is “I love you”. It is “amo molto il cibo”; then the decoder reads <sos> amo molto il cibo.",
+                "“Ti amo” is “I love you”. It is “amo molto il cibo”; then the decoder reads <s> amo molto il cibo.",
             ),
         ),
     )

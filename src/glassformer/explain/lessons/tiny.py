@@ -11,7 +11,7 @@ from torch import Tensor
 
 from glassformer.models.transformer import Transformer, TransformerConfig
 
-SOS, EOS = "<sos>", "<eos>"
+SOS, EOS = "<s>", "</s>"  # as in all vocabularies here
 SHAPE = {"N": 1, "d": 16, "h": 2, "d_ff": 32, "dropout": 0.0}
 
 
@@ -21,8 +21,8 @@ class Pair:
 
     source: Tensor  # (1, S)
     source_lengths: Tensor  # (1,)
-    target_in: Tensor  # (1, T) <sos> y1 y2 ...
-    target_out: Tensor  # (1, T) y1 y2 ... <eos>
+    target_in: Tensor  # (1, T) <s> y1 y2 ...
+    target_out: Tensor  # (1, T) y1 y2 ... </s>
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from glassformer.errors import SettingsError
-from glassformer.explain.lessons.lesson import Asked, Cell, Correction, Curves, Lesson, Section, table
+from glassformer.explain.lessons.inputs import shown
+from glassformer.explain.lessons.lesson import Asked, Cell, Correction, Curves, Lesson, Lines, Section, table
 from glassformer.text.byte_level import words_with_spaces
 from glassformer.text.tokenizer import Tokenizer
 from glassformer.text.training import TOKENIZERS, train_tokenizer
@@ -21,7 +22,9 @@ TEXTS = (
     "Let us learn tokenization.",
     "the slowest learner showers flowers",
 )
-MERGES = 12  # that are shown
+MERGES = 20  # of byte-pair encoding that are watched
+WORDPIECE_MERGES = 12
+MOST_SHOWN = 8  # texts
 LEAST = 2  # how often a pair must be seen
 SIZE = 300
 MOST_TEXT = 20_000  # characters: the counting here is plain, not fast
@@ -99,32 +102,43 @@ def size_for(kind: str, texts: Sequence[str], size: int) -> int:
 
 
 def watched_section(texts: Sequence[str]) -> Section:
-    steps = watched_merges(texts, most=60)
+    steps = watched_merges(texts, most=MERGES)
     rows = [
         (place, space(left), space(right), space(left + right), count, pieces)
-        for place, ((left, right), count, pieces) in enumerate(steps[:MERGES], start=1)
+        for place, ((left, right), count, pieces) in enumerate(steps, start=1)
     ]
     counts = tuple(float(count) for _, count, _ in steps)
-    columns = ("merge", "left", "right", "new piece", "pair seen", "pieces of the text")
+    columns = ("merge", "left", "right", "new piece", "pair seen", "pieces of the texts")
     return Section(
         "Watch byte-pair encoding learn",
-        "All words start as characters; a space belongs to the word after it (␣). Each step joins the most frequent "
-        "pair everywhere. The counts fall, and so does the number of pieces that the text needs.",
+        "All words start as characters; a space belongs to the word after it (▁). Each step joins the most frequent "
+        "pair everywhere, if it is there at least twice. The counts fall, and so does the number of pieces that the "
+        f"texts need. Shown: at most {MERGES} merges.",
         (
+            Lines("texts", shown_texts(texts)),
             table("merges", columns, rows),
             *([Curves("counts", "merge", {"times the pair was seen": counts}, first=1)] if counts else []),
         ),
     )
 
 
+def shown_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    """The first texts that are learned from, and how many there are besides."""
+    more = len(texts) - MOST_SHOWN
+    return (*map(shown, texts[:MOST_SHOWN]), *([f"and {more:,} more"] if more > 0 else []))
+
+
 def space(piece: str) -> str:
-    return piece.replace(" ", "␣")
+    return piece.replace(" ", "▁")
 
 
 def likelihood_section(texts: Sequence[str]) -> Section:
     words = Counter(f"▁{word}" for text in texts for word in text.split())
-    merges = learn_merges(words, pieces=MERGES) if alphabet(words) else []
-    rows = [(i, one.left, one.right, one.piece, one.count, one.score) for i, one in enumerate(merges[:MERGES], start=1)]
+    merges = learn_merges(words, pieces=WORDPIECE_MERGES) if alphabet(words) else []
+    rows = [
+        (i, one.left, one.right, one.piece, one.count, one.score)
+        for i, one in enumerate(merges[:WORDPIECE_MERGES], start=1)
+    ]
     return Section(
         "WordPiece asks another question",
         "Not which pair is most frequent, but which pair occurs together more often than its parts would by chance: "

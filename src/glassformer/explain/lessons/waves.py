@@ -63,7 +63,7 @@ def dimension_names(width: int) -> list[str]:
 
 
 def table_section(length: int, width: int) -> Section:
-    values = sinusoidal(length, width).T[:TOO_WIDE]  # one row per dimension, as the notes print it
+    values = sinusoidal(length, width).T[:TOO_WIDE]  # one row per dimension
     names = dimension_names(width)[:TOO_WIDE]
     start = ", ".join(f"{value:.0f}" for value in sinusoidal(1, min(width, 6))[0].tolist())
     return Section(
