@@ -12,7 +12,7 @@ from glassformer import limits
 from glassformer.cli.outputs import check_new_file
 from glassformer.cli.word_vectors import Json, VectorsFile, number_table, open_vectors, show_json, words_or_lines
 from glassformer.errors import SettingsError
-from glassformer.printable import printable
+from glassformer.printable import counted, printable
 
 if TYPE_CHECKING:
     from glassformer.vectors.over_time import Move, OverTime
@@ -180,7 +180,8 @@ def draw_map(
     if json_:
         show_json(drawn.to_dict())
     kept = ", ".join(f"{one.name} keeps {one.kept:.0%} of the nearest words" for one in drawn.layouts)
-    typer.echo(f"{out}: {len(drawn.words):,} words. {kept}.", err=True)
+    note = f" Left out: {drawn.left_out:,} that are no words or have a vector of 0." if drawn.left_out else ""
+    typer.echo(f"{out}: {counted(len(drawn.words), 'word')}. {kept}.{note}", err=True)
 
 
 # over-time

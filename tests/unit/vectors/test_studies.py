@@ -143,8 +143,13 @@ def test_the_page_holds_everything_and_loads_nothing() -> None:
 
 
 def test_the_map_shows_frequent_words_without_signs() -> None:
-    vectors = WordVectors([",", "1999", "a", *some_vectors(8).words], np.ones((11, 2), np.float32))
-    assert word_map(vectors, most=4, method="pca").words == list(some_vectors(8).words[:4])
+    words = [",", "1999", "a", "##ing", "हिन्दी", "में", "farmer's", "中国", "'s", "left"]
+    vectors = WordVectors(words, np.ones((10, 2), np.float32))
+    drawn = word_map(vectors, most=6, method="pca")
+    assert drawn.words == ["1999", "a", "हिन्दी", "में", "farmer's", "中国"]
+    assert drawn.left_out == 2
+    assert word_map(vectors, most=50, method="pca").left_out == 3
+    assert word_map(vectors, words=words, method="pca").left_out == 0
     with pytest.raises(DataError, match="3 to"):
         word_map(vectors, words=["a"], method="pca")
     with pytest.raises(SettingsError, match="pca, tsne"):
