@@ -104,6 +104,13 @@ def test_words_that_are_too_rare_to_compare() -> None:
         over_time.over_time([Document("a b", 0), Document("c d", 1)], ["x", "y"], VectorSettings(min_count=1, epochs=1))
 
 
+def test_fewer_shared_words_than_numbers_are_refused_before_training() -> None:
+    documents = [Document("one two three four five", period) for period in (0, 1)]
+    for width in (5, 50):
+        with pytest.raises(DataError, match=rf"Only 5 words .* {width} numbers.*--least or --width"):
+            over_time.over_time(documents, ["x", "y"], VectorSettings(min_count=1, width=width), least=1)
+
+
 # Map
 
 
