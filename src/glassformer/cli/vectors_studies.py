@@ -142,7 +142,7 @@ def show_pairs(path: Path, found: PairScores, *, as_json: bool) -> None:
 def show_missing(missing: list[str]) -> None:
     if missing:
         some = ", ".join(map(printable, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        typer.echo(f"  {len(missing):,} words without a vector: {some}")
+        typer.echo(f"  {counted(len(missing), 'word')} without a vector: {some}")
 
 
 # map
