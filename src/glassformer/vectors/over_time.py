@@ -132,7 +132,7 @@ def check_enough(shared: int, least: int, width: int) -> None:
         raise DataError(f"Only {counted(shared, 'word')} {frequent}. Use a smaller --least.")
     if shared <= width:
         raise DataError(
-            f"Only {shared:,} words {frequent}, but vectors have {width:,} numbers: a rotation would fit so few words "
+            f"Only {shared:,} words {frequent}, but vectors have {width:,} numbers: a rotation would fit them "
             "whatever they mean. Use a smaller --least or --width, or more text."
         )
 
