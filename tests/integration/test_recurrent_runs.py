@@ -86,6 +86,7 @@ def test_exports_are_refused(to: str, runs: dict[str, Path], tmp_path: Path, com
     outcome = command("export", runs["translate by lstm"], "--to", to, "--out", tmp_path / "out")
     assert outcome.code == 2
     assert outcome.err.startswith("glassformer: An lstm model cannot be exported")
+    assert outcome.err.count("\n") == 1
     assert "has no such architecture" in outcome.err
     assert not (tmp_path / "out").exists()
 

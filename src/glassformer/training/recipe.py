@@ -58,7 +58,8 @@ class Recipe(Settings):
             allowed = " or ".join(self.auxiliary_kinds)
             hint = f"set model.kind to {allowed}" if allowed else "leave it out"
             raise ValueError(
-                f"train.auxiliary = {self.train.auxiliary:g}: {with_article(str(kind))} model has no such loss here; {hint}"
+                f"train.auxiliary = {self.train.auxiliary:g}: {with_article(str(kind))} model has no such loss here; "
+                f"{hint}"
             )
         return self
 
