@@ -18,6 +18,16 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
+def with_article(kind: str) -> str:
+    """A kind of model with the article that is spoken: a bert, an lstm, an rnn_attention."""
+    return f"{'an' if kind.startswith(('a', 'e', 'i', 'o', 'lstm', 'rnn')) else 'a'} {kind}"
+
+
+def opening(kind: str) -> str:
+    """The same at the beginning of a sentence: An lstm."""
+    return with_article(kind).capitalize()
+
+
 def printable(text: str) -> str:
     """`text` with control and invisible characters written as escapes."""
     return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))

@@ -85,6 +85,8 @@ def test_similar_words_and_vectors(command: Command, file: Path) -> None:
     assert "dot product  10.0000" in command("vectors", "similar", "[1, 2]", "[2, 4]").out
     assert json.loads(command("vectors", "similar", "[100,200]", "[-1,3]", "--json").out)["dot"] == 500
     assert "cosine       0.5000" in command("vectors", "similar", file, "king", "queen").out
+    assert "cosine       undefined" in command("vectors", "similar", "[0,0]", "[1,2]").out
+    assert json.loads(command("vectors", "similar", "[0,0]", "[1,2]", "--json").out)["cosine"] is None
     for wrong in (["[1, 2]", "[x]"], [file, "king"], ["[1]", "[1, 2]"], ["[]", "[]"]):
         assert command("vectors", "similar", *wrong).code == 2
 
@@ -107,13 +109,18 @@ def test_pairs_and_tables(command: Command) -> None:
     assert "TF-IDF" in everything
     assert "raw counts" in everything
     assert command("vectors", "table", "a", "--as", "glove").code == 2
+    for empty in ("", "?!"):
+        refused = command("vectors", "pairs", empty)
+        assert (refused.code, refused.out, "has no words" in refused.err) == (2, "", True)
+    alone = command("vectors", "pairs", "one")
+    assert (alone.code, "no pairs" in alone.out, "CBOW" in alone.out) == (0, True, False)
 
 
 def test_evaluate(command: Command, file: Path, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text(": royal\nman king woman queen\nman king woman duchess\n")
     (tmp_path / "p.tsv").write_text("king\tqueen\t8\nking\tman\t9\n")
     shown = command("vectors", "evaluate", file, tmp_path / "q.txt", tmp_path / "p.tsv")
-    assert "1 words without a vector: duchess" in shown.out
+    assert "1 word without a vector: duchess" in shown.out
     found = [
         json.loads(line) for line in command("vectors", "evaluate", file, tmp_path / "q.txt", "--json").out.splitlines()
     ]

@@ -77,7 +77,7 @@ def test_without_attention_the_gates_are_shown(runs: dict[str, Path], command: C
     assert "Gates of encoder layer 2" in command("explain", run, TEXT).out
     outcome = command("explain", run, TEXT, "--layer", 1)
     assert (outcome.code, "no attention at all" in outcome.err) == (2, True)
-    with pytest.raises(ModelError, match=r"A lstm model has no attention.*transformer, rnn_attention"):
+    with pytest.raises(ModelError, match=r"An lstm model has no attention.*transformer, rnn_attention"):
         gf.load(run).align(TEXT, "der Hund isst Brot.")
 
 
@@ -85,8 +85,17 @@ def test_without_attention_the_gates_are_shown(runs: dict[str, Path], command: C
 def test_exports_are_refused(to: str, runs: dict[str, Path], tmp_path: Path, command: Callable[..., Any]) -> None:
     outcome = command("export", runs["translate by lstm"], "--to", to, "--out", tmp_path / "out")
     assert outcome.code == 2
+    assert outcome.err.startswith("glassformer: An lstm model cannot be exported")
+    assert outcome.err.count("\n") == 1
     assert "has no such architecture" in outcome.err
     assert not (tmp_path / "out").exists()
+
+
+def test_senses_refuse_a_model_without_vectors_before_the_work(
+    runs: dict[str, Path], command: Callable[..., Any]
+) -> None:
+    outcome = command("vectors", "senses", "--model", runs["translate by lstm"])
+    assert (outcome.code, outcome.out, "An lstm model cannot embed" in outcome.err) == (2, "", True)
 
 
 def test_runs_are_evaluated_and_compared(runs: dict[str, Path], tmp_path: Path, command: Callable[..., Any]) -> None:

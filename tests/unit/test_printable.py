@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.printable import with_visible_directions
+from glassformer.printable import opening, with_article, with_visible_directions
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,12 @@ from glassformer.printable import with_visible_directions
 )
 def test_marks_that_reach_further_are_seen(text: str, shown: str) -> None:
     assert with_visible_directions(text) == shown
+
+
+def test_kinds_of_models_have_the_article_that_is_spoken() -> None:
+    kinds = ("bert", "lstm", "lstm_lm", "rnn_attention", "roformer", "llama", "transformer", "bilstm")
+    assert [with_article(kind).split()[0] for kind in kinds] == ["a", "an", "an", "an", "a", "a", "a", "a"]
+    assert opening("lstm") == "An lstm"
 
 
 def test_a_line_of_nothing_else_takes_linear_time() -> None:

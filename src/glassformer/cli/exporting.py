@@ -71,9 +71,10 @@ def export(
         return
 
     from glassformer.data.readers.texts import texts_of
-    from glassformer.tasks.translation.exporting import COMPARED, export_translator
+    from glassformer.tasks.translation.exporting import COMPARED, check_exportable, export_translator
 
     translator = load_translator(run)
+    check_exportable(translator)
     typer.echo("Translating sentences with both engines, to compare them ...", err=True)
     found = export_translator(translator, out, sample=None if sample is None else list(texts_of(sample)))
     if json_:

@@ -173,10 +173,14 @@ def similar(
             '("[1, 2]" "[2, 4]").'
         )
     if json_:
-        show_json({"first": terms[-2], "second": terms[-1], **asdict(found)})
+        cosine = found.cosine if found.is_defined else None
+        show_json({"first": terms[-2], "second": terms[-1], **asdict(found), "cosine": cosine})
         return
     lengths = " and ".join(f"{length:.4g}" for length in found.lengths)
     typer.echo(f"dot product  {found.dot:.4f}   grows with the lengths ({lengths})")
+    if not found.is_defined:
+        typer.echo("cosine       undefined: a vector of length 0 has no direction")
+        return
     typer.echo(f"cosine       {found.cosine:.4f}   1: same direction, 0: unrelated, -1: opposite")
 
 

@@ -9,8 +9,8 @@ import typer
 
 from glassformer import limits
 from glassformer.cli.word_vectors import Json, number_table, show_json, words_or_lines
-from glassformer.errors import SettingsError
-from glassformer.printable import printable
+from glassformer.errors import DataError, SettingsError
+from glassformer.printable import counted, printable, shortened
 
 if TYPE_CHECKING:
     from glassformer.vectors.tables import ShownTable
@@ -59,14 +59,20 @@ def pairs(
 
     words_of = splitter(lower=lower)
     for sentence in words_or_lines(sentences):
-        examples = examples_of([word for word in words_of(sentence) if word.strip()], window=window)
+        words = [word for word in words_of(sentence) if word.strip()]
+        if not words and sentences and sentences != ["-"]:
+            raise DataError(f"{shortened(sentence)!r} has no words. Give a sentence of at least two.")
+        examples = examples_of(words, window=window)
         if json_:
             cbow = [{"context": one.context, "word": one.word} for one in examples]
             show_json(
                 {"sentence": sentence, "cbow": cbow, "skip_gram": [pair for one in examples for pair in one.pairs]}
             )
             continue
-        typer.echo(f"“{printable(sentence)}”, {window} words on each side\n")
+        typer.echo(f"“{printable(sentence)}”, {counted(window, 'word')} on each side\n")
+        if not examples:
+            typer.echo("No examples and no pairs: a word is learned from the words around it; give at least two.")
+            continue
         typer.echo("CBOW: the words around a gap predict the word in it")
         for one in examples:
             typer.echo(f"  {one.gap}  ->  {one.word}")
@@ -74,9 +80,8 @@ def pairs(
         for one in examples:
             typer.echo(f"  {one.word}  ->  {', '.join(one.context)}")
         count = sum(len(one.context) for one in examples)
-        typer.echo(
-            f"\n{len(examples)} examples for CBOW, {count} pairs for skip-gram. Negative samples are added at random."
-        )
+        examples_made = f"{counted(len(examples), 'example')} for CBOW, {counted(count, 'pair')} for skip-gram"
+        typer.echo(f"\n{examples_made}. Negative samples are added at random.")
 
 
 def table(

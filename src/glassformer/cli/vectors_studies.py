@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer import limits
+from glassformer.cli.embedding import encoder_of, matrix_view
 from glassformer.cli.outputs import check_new_file
 from glassformer.cli.word_vectors import Json, VectorsFile, number_table, open_vectors, show_json, words_or_lines
 from glassformer.errors import SettingsError
-from glassformer.printable import printable
+from glassformer.printable import counted, printable
 
 if TYPE_CHECKING:
+    from glassformer.tasks.embedding import TextEncoder
     from glassformer.vectors.over_time import Move, OverTime
     from glassformer.vectors.senses import SensesFound
     from glassformer.vectors.settings import VectorSettings
@@ -140,7 +142,7 @@ def show_pairs(path: Path, found: PairScores, *, as_json: bool) -> None:
 def show_missing(missing: list[str]) -> None:
     if missing:
         some = ", ".join(map(printable, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        typer.echo(f"  {len(missing):,} words without a vector: {some}")
+        typer.echo(f"  {counted(len(missing), 'word')} without a vector: {some}")
 
 
 # map
@@ -180,7 +182,8 @@ def draw_map(
     if json_:
         show_json(drawn.to_dict())
     kept = ", ".join(f"{one.name} keeps {one.kept:.0%} of the nearest words" for one in drawn.layouts)
-    typer.echo(f"{out}: {len(drawn.words):,} words. {kept}.", err=True)
+    note = f" Left out: {drawn.left_out:,} that are no words or have a vector of 0." if drawn.left_out else ""
+    typer.echo(f"{out}: {counted(len(drawn.words), 'word')}. {kept}.{note}", err=True)
 
 
 # over-time
@@ -292,15 +295,16 @@ def senses(
     from glassformer.vectors import senses as study
 
     first, second = two_counts(sentences)
+    encoder = None if model is None else encoder_of(model, "cpu")  # refused before the work
     found = study.senses(first, second, seed=seed)
     if json_:
         show_json(asdict(found))
     else:
         show_senses(found)
-    if model is None:
+    if encoder is None:
         typer.echo("\nContextual vectors: glassformer vectors senses --model MODEL, or glassformer context.", err=json_)
         return
-    show_contexts(model, as_json=json_)
+    show_contexts(encoder, as_json=json_)
 
 
 def two_counts(text: str) -> tuple[int, int]:
@@ -330,13 +334,12 @@ def show_senses(found: SensesFound) -> None:
     )
 
 
-def show_contexts(model: str, *, as_json: bool) -> None:
+def show_contexts(encoder: TextEncoder, *, as_json: bool) -> None:
     from rich.console import Console
 
-    from glassformer.cli.embedding import encoder_of, matrix_view
     from glassformer.tasks.context import context
 
-    found = context(encoder_of(model, "cpu"), APPLES, "apple")
+    found = context(encoder, APPLES, "apple")
     if as_json:
         show_json(found.to_dict())
         return

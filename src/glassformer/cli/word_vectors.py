@@ -12,7 +12,7 @@ import typer
 
 from glassformer import limits
 from glassformer.cli.settings_help import command_with_help_of
-from glassformer.printable import printable
+from glassformer.printable import counted, printable
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -214,7 +214,8 @@ def open_vectors(given: str) -> WordVectors:
         found = load(given, progress=progress)
     if repeated := found.about.get("repeated"):
         typer.echo(
-            f"Note: {repeated:,} words are in the file more than once; the first vector of each is used.", err=True
+            f"Note: {counted(repeated, 'line')} repeated a word that came before; the first vector of a word is used.",
+            err=True,
         )
     return found
 

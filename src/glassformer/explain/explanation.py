@@ -20,6 +20,7 @@ from glassformer.explain.gates import Gates, gates
 from glassformer.explain.heads import best_aligned
 from glassformer.explain.tap_values import Sublayer, inputs
 from glassformer.explain.view import explanation_view
+from glassformer.printable import opening, with_article
 
 DIGITS = 4  # decimals, in JSON
 
@@ -171,7 +172,7 @@ class Explanation:
     def _both(self) -> tuple[Tokens, Tokens]:
         if self.written is None:
             raise ModelError(
-                f"A {self.kind} model has no source and target; see `tokens`, `attention()`, `predictions`."
+                f"{opening(self.kind)} model has no source and target; see `tokens`, `attention()`, `predictions`."
             )
         return self.tokens["encoder"], self.written
 
@@ -231,8 +232,8 @@ class Explanation:
         answer = f" -> {self.answer!r}" if self.answer else ""
         sizes = ", ".join(f"{len(one.pieces)} {one.name} tokens" for one in self.tokens.values())
         return (
-            f"<Explanation of {self.text!r}{answer} by a {self.kind} model: {sizes}, {len(self.values)} values; "
-            "print() shows it>"
+            f"<Explanation of {self.text!r}{answer} by {with_article(self.kind)} model: {sizes}, "
+            f"{len(self.values)} values; print() shows it>"
         )
 
     def __rich__(self) -> RenderableType:

@@ -12,6 +12,7 @@ from typing import Any
 
 from glassformer.errors import ExportError
 from glassformer.models.registry import RECURRENT
+from glassformer.printable import opening
 
 
 @contextmanager
@@ -46,8 +47,8 @@ def refuse_recurrent(kind: str, program: str) -> None:
     """An error for models that other programs do not have."""
     if kind in RECURRENT:
         raise ExportError(
-            f"A {kind} model cannot be exported: {program} has no such architecture. Its run folder is its format: "
-            "copy the folder to another machine that has glassformer."
+            f"{opening(kind)} model cannot be exported: {program} has no such architecture. Its run folder is its "
+            "format: copy the folder to another machine that has glassformer."
         )
 
 

@@ -23,6 +23,7 @@ from glassformer.nn.embedding import Embedding
 from glassformer.nn.heads import ClassHead
 from glassformer.nn.recurrent import LSTM, BothWays, padded_lengths
 from glassformer.nn.taps import Tap, WithTaps
+from glassformer.printable import counted
 from glassformer.text.casing import PATTERNS
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -80,7 +81,7 @@ class BiLstmConfig(Settings):
     @property
     def shape(self) -> str:
         """In a few words."""
-        return f"{self.N} bidirectional LSTM layers, d {self.d}"
+        return f"{counted(self.N, 'bidirectional LSTM layer')}, d {self.d}"
 
 
 class Inputs(nn.Module):

@@ -22,6 +22,7 @@ from glassformer.nn.embedding import Embedding
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.recurrent import LSTM, Cell
 from glassformer.nn.taps import Tap
+from glassformer.printable import counted
 
 # The last two are the medium and the large model of Zaremba et al.
 SIZES: dict[str, dict[str, Any]] = {
@@ -61,7 +62,7 @@ class LstmLmConfig(Settings):
     @property
     def shape(self) -> str:
         """In a few words."""
-        return f"{self.N} LSTM layers, d {self.d}"
+        return f"{counted(self.N, 'LSTM layer')}, d {self.d}"
 
 
 class Inputs(nn.Module):

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from glassformer.data.labelled_batches import LabelledBatch
 from glassformer.errors import SettingsError
+from glassformer.printable import with_article
 from glassformer.store.bundle import SpecialIds, frame_for
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame
@@ -47,8 +48,8 @@ def refuse_auxiliary(kind: str, auxiliary: float) -> None:
     """Refuses train.auxiliary for models that do not predict next tokens."""
     if auxiliary and kind not in DECODERS:
         raise SettingsError(
-            f"train.auxiliary = {auxiliary:g}: a {kind} model does not predict next tokens. Leave it out, or start "
-            f"from a {' or '.join(DECODERS)} model."
+            f"train.auxiliary = {auxiliary:g}: {with_article(kind)} model does not predict next tokens. Leave it "
+            f"out, or start from a {' or '.join(DECODERS)} model."
         )
 
 

@@ -23,6 +23,7 @@ from glassformer.decode.settings import DecodeSettings, GenerationSettings
 from glassformer.errors import DataError, ModelError, SettingsError
 from glassformer.models.transformer import Transformer
 from glassformer.nn.pooling import POOLINGS, real_rows
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle, frame_for
 from glassformer.tasks.answering import AnswersQuestions
 from glassformer.tasks.classifying import Text, classes_of, inputs_of, is_pair
@@ -69,11 +70,10 @@ class TextEncoder(TagsWords, AnswersQuestions, LoadedModel):
 
     def __init__(self, bundle: Bundle) -> None:
         if bundle.kind not in KINDS:
-            raise ModelError(f"A {bundle.kind} model cannot embed texts. Models that can: {', '.join(KINDS)}.")
+            raise ModelError(f"{opening(bundle.kind)} model cannot embed texts. Models that can: {', '.join(KINDS)}.")
         if bundle.tokenizer is None:
             raise ModelError("This model has no tokenizer, so it cannot read text. Put tokenizer.json into its folder.")
-        self.bundle = bundle
-        self.kind, self.extras = bundle.kind, bundle.extras
+        self.bundle, self.kind, self.extras = bundle, bundle.kind, bundle.extras
         model = bundle.model.eval()
         self.model: Any = SourceModel(model) if isinstance(model, Transformer) else model  # a translator's encoder
         self.device = next(self.model.parameters()).device

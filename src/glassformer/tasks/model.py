@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from glassformer.errors import DataError, ModelError
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle
 from glassformer.store.weights import parameter_count
 from glassformer.tasks.forking import check_process
@@ -94,7 +95,7 @@ class LoadedModel:
         def __getattr__(self, name: str) -> NoReturn:
             if name in METHODS:
                 kind = self.kind_name if "model" in self.__dict__ else type(self).__name__
-                raise CannotError(f"A {kind} model has no {name}(). Models that have it: {METHODS[name]}.")
+                raise CannotError(f"{opening(kind)} model has no {name}(). Models that have it: {METHODS[name]}.")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from glassformer.errors import DataError, ModelError
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.generation.generator import Continuation
 from glassformer.tasks.generation.inputs import SourceInputs
@@ -28,8 +29,8 @@ class Rewriter(LanguageModel):
         super().__init__(bundle)
         if not isinstance(self.inputs, SourceInputs):
             raise ModelError(
-                f"A {bundle.kind} model continues texts; it does not rewrite them. Use `glassformer generate`, or an "
-                "encoder-decoder such as T5."
+                f"{opening(bundle.kind)} model continues texts; it does not rewrite them. Use `glassformer generate`, "
+                "or an encoder-decoder such as T5."
             )
         self.tasks: tuple[str, ...] = tuple(bundle.extras.get("tasks", ()))
         limits = [bundle.extras.get("max_source"), self.inputs.longest]

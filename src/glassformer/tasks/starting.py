@@ -10,6 +10,7 @@ from typing import cast
 from glassformer.config import Settings
 from glassformer.errors import SettingsError
 from glassformer.models.registry import values_of
+from glassformer.printable import with_article
 from glassformer.store.bundle import Bundle
 from glassformer.store.run import SHARED_TOKENIZER, TARGET_TOKENIZER, RunFolder
 from glassformer.store.weights import weights_of
@@ -46,7 +47,7 @@ def start_of_bundle(task: Task, path: Path, bundle: Bundle) -> Start:
     """An imported model, or a run of another task."""
     if bundle.kind not in task.kinds:
         raise SettingsError(
-            f"--from {path}: it is a {bundle.kind} model; {task.name} trains {listed(task.kinds)} models."
+            f"--from {path}: it is {with_article(bundle.kind)} model; {task.name} trains {listed(task.kinds)} models."
         )
     recipe = task.recipe_of(bundle)
     weights, tokenizers = weights_of(bundle.model), tokenizers_of(task, bundle)

@@ -22,6 +22,7 @@ from glassformer.decode.settings import GenerationSettings
 from glassformer.errors import DataError, ModelError
 from glassformer.models.captioner import Captioner
 from glassformer.models.vit import Vit
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.forking import check_process
 from glassformer.tasks.generation import Continuation, GenerateOptions
@@ -79,7 +80,7 @@ class ImageModel(LoadedModel):
 
     def __init__(self, bundle: Bundle) -> None:
         if not isinstance(bundle.model, Vit | Captioner):
-            raise ModelError(f"A {bundle.kind} model cannot read images. Models that can: vit, captioner.")
+            raise ModelError(f"{opening(bundle.kind)} model cannot read images. Models that can: vit, captioner.")
         self.bundle, self.model = bundle, bundle.model.eval()
         config = self.model.config if isinstance(self.model, Vit) else self.model.config.encoder
         self.prepare = Preparation.of(bundle.extras.get("image"), size=config.image, channels=config.channels)
@@ -230,7 +231,7 @@ class ImageModel(LoadedModel):
 
     def caption_generator(self) -> ContinuationGenerator:
         if not isinstance(self.model, Captioner):
-            raise ModelError(f"A {self.bundle.kind} model cannot write captions. Models that can: captioner.")
+            raise ModelError(f"{opening(self.bundle.kind)} model cannot write captions. Models that can: captioner.")
         if self.bundle.tokenizer is None:
             raise ModelError(
                 "This model has no tokenizer, so it cannot write text. Put tokenizer.json into its folder."

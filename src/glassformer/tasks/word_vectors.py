@@ -9,6 +9,7 @@ import numpy as np
 
 from glassformer.errors import ModelError
 from glassformer.nn.embedding import Embedding
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.loading import load_bundle
 from glassformer.text import Tokenizer
@@ -29,7 +30,7 @@ def table_of(bundle: Bundle) -> WordVectors:
     """A word for each token: `apple` begins a word, `##ple` continues one. Special tokens are left out."""
     tables = [m for name, m in bundle.model.named_modules() if name.endswith(TABLE) and isinstance(m, Embedding)]
     if bundle.tokenizer is None or not tables:
-        raise ModelError(f"A {bundle.kind} model without tokens has no word vectors. Give a model of text.")
+        raise ModelError(f"{opening(bundle.kind)} model without tokens has no word vectors. Give a model of text.")
     tokenizer, weight = bundle.tokenizer, tables[0].weight.detach().float().cpu().numpy()
     ids = [i for i in range(min(len(tokenizer), len(weight))) if not tokenizer.is_special(i)]
     words = words_of(tokenizer, ids)

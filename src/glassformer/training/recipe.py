@@ -10,6 +10,7 @@ from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from glassformer.config import Settings, merge, validate
 from glassformer.evaluate.metric import Metric, check_best_by
+from glassformer.printable import with_article
 from glassformer.text.settings import TextSettings
 from glassformer.training.settings import TrainSettings
 
@@ -57,7 +58,8 @@ class Recipe(Settings):
             allowed = " or ".join(self.auxiliary_kinds)
             hint = f"set model.kind to {allowed}" if allowed else "leave it out"
             raise ValueError(
-                f"train.auxiliary = {self.train.auxiliary:g}: a {kind} model has no such loss here; {hint}"
+                f"train.auxiliary = {self.train.auxiliary:g}: {with_article(str(kind))} model has no such loss here; "
+                f"{hint}"
             )
         return self
 

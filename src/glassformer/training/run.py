@@ -258,7 +258,8 @@ def report_validation(prepared: Prepared, rehearsal: Rehearsal, watcher: Trainin
     metrics = task.metrics_for(prepared.recipe)
     predicted = [metric.label for metric in metrics if metric.at_validations and not metric.from_losses]
     also = f", {' and '.join(predicted)} of {len(held.sample):,}" if predicted else ""
-    watcher.on_stage(f"Each validation: the loss of {len(held.pool):,} {task.units}{also}")
+    unit = task.unit if len(held.pool) == 1 else task.units
+    watcher.on_stage(f"Each validation: the loss of {len(held.pool):,} {unit}{also}")
 
 
 def planned(work: Work, recipe: Any, run: RunFolder, start: Start | None) -> Prepared:

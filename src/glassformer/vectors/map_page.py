@@ -15,6 +15,7 @@ from glassformer.errors import DataError, SettingsError
 from glassformer.printable import counted, embedded, with_visible_directions
 from glassformer.vectors.projection import MOST, Points, has_tsne, kept_neighbours, nearest, pca, tsne
 from glassformer.vectors.word_vectors import TINY, WordVectors
+from glassformer.vectors.words import is_word
 
 METHODS = ("pca", "tsne", "both")
 PLACE = re.compile(r"\{\{(title|style|data|script)\}\}")
@@ -36,10 +37,12 @@ class WordMap:
     layouts: list[Layout]
     near: list[list[int]]  # the nearest words by cosine, among those shown
     title: str
+    left_out: int = 0  # entries more frequent than the last word that are no words, such as signs, or have no vector
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "words": self.words,
+            "left_out": self.left_out,
             "layouts": [
                 {
                     "name": one.name,
@@ -63,7 +66,9 @@ def word_map(
     """The given words, or the `most` frequent ones, in two dimensions."""
     if method not in METHODS:
         raise SettingsError(f"method = {method!r}: allowed are {', '.join(METHODS)}.")
-    rows = list(dict.fromkeys(vectors.id_of(word) for word in words)) if words else usual_rows(vectors, most)
+    rows, left_out = usual_rows(vectors, most)
+    if words:
+        rows, left_out = list(dict.fromkeys(vectors.id_of(word) for word in words)), 0
     if not 3 <= len(rows) <= MOST:
         raise DataError(f"Got {counted(len(rows), 'word')} to draw; give 3 to {MOST:,}.")
     matrix = vectors.matrix[rows]
@@ -77,18 +82,19 @@ def word_map(
     if method in ("pca", "both"):
         points, share = pca(units)
         layouts.append(Layout("PCA", points, kept_neighbours(units, points), f"shows {share:.0%} of the variance"))
-    return WordMap([vectors.words[i] for i in rows], layouts, nearest(units).tolist(), title or "Word vectors")
+    shown = [vectors.words[i] for i in rows]
+    return WordMap(shown, layouts, nearest(units).tolist(), title or "Word vectors", left_out)
 
 
-def usual_rows(vectors: WordVectors, most: int) -> list[int]:
-    """The most frequent words, without signs and numbers."""
-    found = []
+def usual_rows(vectors: WordVectors, most: int) -> tuple[list[int], int]:
+    """The most frequent words, and how many entries before the last of them were left out: signs, vectors of 0."""
+    found: list[int] = []
     for number, word in enumerate(vectors.words):
-        if word.isalpha() and len(word) > 1 and vectors.lengths[number] > TINY:
+        if is_word(word) and vectors.lengths[number] > TINY:
             found.append(number)
             if len(found) == most:
-                break
-    return found
+                return found, number + 1 - most
+    return found, len(vectors) - len(found)
 
 
 def render_map(drawn: WordMap) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.errors import DataError
+from glassformer.printable import counted
 from glassformer.vectors.corpus import END, Corpus, corpus_of
 from glassformer.vectors.settings import VectorSettings
 from glassformer.vectors.training import train_on, vocabulary_of
@@ -100,6 +101,8 @@ def over_time(
     corpus = corpus_of(texts, **vocabulary_of(settings), origin="the documents")
     parts = np.split(corpus.ids, np.flatnonzero(corpus.ids == END) + 1)[: len(documents)]
     period = np.array([one.period for one in documents])
+    ends = [part_of(corpus, [parts[i] for i in np.flatnonzero(period == p)]) for p in (0, len(names) - 1)]
+    check_enough(int((np.minimum(ends[0].counts, ends[1].counts) >= least).sum()), least, settings.width)
     made, total = [0], (shuffles + 1) * len(names)
 
     def spaces_of(assigned: NDArray[np.int64], seed: int) -> _Spaces:
@@ -120,6 +123,18 @@ def over_time(
         spaces_of(shuffled_periods(period, lengths, random), settings.seed + 1000 * (i + 1)) for i in range(shuffles)
     ]
     return judged(real, shuffled, corpus.words, names, period)
+
+
+def check_enough(shared: int, least: int, width: int) -> None:
+    """Raises an error before training if few words are shared: a rotation then fits them whatever they mean."""
+    frequent = f"occur {least:,} times in the first and in the last period"
+    if shared < 2:
+        raise DataError(f"Only {counted(shared, 'word')} {frequent}. Use a smaller --least.")
+    if shared <= width:
+        raise DataError(
+            f"Only {shared:,} words {frequent}, but vectors have {width:,} numbers: a rotation would fit them "
+            "whatever they mean. Use a smaller --least or --width, or more text."
+        )
 
 
 def part_of(corpus: Corpus, parts: Sequence[NDArray[np.int32]]) -> Corpus:
@@ -145,10 +160,7 @@ def shuffled_periods(
 def aligned(matrices: Sequence[Floats], counts: NDArray[np.int64], least: int) -> _Spaces:
     """Turns each space onto the first by the rotation that fits the words that are compared."""
     known = np.flatnonzero(np.minimum(counts[0], counts[-1]) >= least)
-    if len(known) < 2:
-        raise DataError(
-            f"Only {len(known)} words occur {least:,} times in the first and in the last period. Use a smaller --least."
-        )
+    check_enough(len(known), least, 1)
     units = [units_of(matrix, known) for matrix in matrices]
     turned = [units[0], *(unit @ rotation(unit[known], units[0][known]) for unit in units[1:])]
     return _Spaces(turned, counts, known, 1 - cosines(turned[0], turned[-1], known))

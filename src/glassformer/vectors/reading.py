@@ -25,6 +25,7 @@ LINES = 1 << 22  # bytes that are parsed together
 LONGEST_WORD = 1 << 12  # bytes
 FIRST_ROWS = 1 << 14
 FIRST_LINE = re.compile(rb"[ \t]*(\d{1,12})[ \t]+(\d{1,12})[ \t]*\r?\n")
+WRONG_FIRST = re.compile(rb"\S+[ \t]+\d{1,12}$")
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|[+-]?(nan|inf)$", re.IGNORECASE)
 FASTTEXT = (793712314).to_bytes(4, "little")
 PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
@@ -97,6 +98,11 @@ def width_of(head: bytes, name: str) -> int:
     lines = head.split(b"\n")
     lines = [line.rstrip() for line in (lines[:-1] if len(lines) > 1 else lines) if line.strip()][:20]
     widths = [numbers_at_end(line) for line in lines]
+    if len(lines) > 1 and WRONG_FIRST.match(lines[0]) and min(widths[1:]) > 1:
+        raise DataError(
+            f"{name}, line 1: {lines[0][:40].decode('utf-8', 'backslashreplace')!r} has one number and the next line "
+            f"{widths[1]:,}. A first line is `WORDS WIDTH`, two whole numbers, or a word like the others. {AGAIN}"
+        )
     width = min(widths, default=0)  # a word may be a number itself
     if not 1 <= width <= WORD_WIDTH:
         shown_line = lines[0][:40].decode("utf-8", "backslashreplace") if lines else ""

@@ -32,11 +32,19 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Two words compared: the dot product grows with the lengths, the cosine does not."""
+    """Two words compared: the dot product grows with the lengths, the cosine does not.
+
+    A vector of length 0 has no direction: `is_defined` is then False, and `cosine` is 0.
+    """
 
     dot: float
     cosine: float
     lengths: tuple[float, float]
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether there is a cosine: both vectors have a length."""
+        return min(self.lengths) > TINY
 
 
 @dataclass(frozen=True)

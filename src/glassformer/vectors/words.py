@@ -27,9 +27,16 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"[{letter}]+(?:['’][{letter}]+)*|[{ideograph}]|\n")
 
 
+def is_word(text: str) -> bool:
+    """Whether `text` has only letters, digits and marks, with apostrophes or hyphens inside."""
+    return all(part and all(_belongs(ord(sign)) for sign in part) for part in _INSIDE.split(text))
+
+
 def _is_letter(code: int) -> bool:
-    if any(first <= code <= last for first, last in _IDEOGRAPHS):
-        return False
+    return _belongs(code) and not any(first <= code <= last for first, last in _IDEOGRAPHS)
+
+
+def _belongs(code: int) -> bool:
     return chr(code).isalnum() or code == _JOINER or unicodedata.category(chr(code))[0] == "M"
 
 
@@ -46,6 +53,7 @@ def _ranges(inside: Callable[[int], bool]) -> list[tuple[int, int]]:
 
 
 _ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*|\n")
+_INSIDE = re.compile(r"['’\u200c-]")  # u200c: between the parts of Persian words
 _SPACES = re.compile(r"[^ \t\r\v\f\n\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|\n")
 
 

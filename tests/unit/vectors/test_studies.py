@@ -104,6 +104,13 @@ def test_words_that_are_too_rare_to_compare() -> None:
         over_time.over_time([Document("a b", 0), Document("c d", 1)], ["x", "y"], VectorSettings(min_count=1, epochs=1))
 
 
+def test_fewer_shared_words_than_numbers_are_refused_before_training() -> None:
+    documents = [Document("one two three four five", period) for period in (0, 1)]
+    for width in (5, 50):
+        with pytest.raises(DataError, match=rf"Only 5 words .* {width} numbers.*--least or --width"):
+            over_time.over_time(documents, ["x", "y"], VectorSettings(min_count=1, width=width), least=1)
+
+
 # Map
 
 
@@ -143,8 +150,13 @@ def test_the_page_holds_everything_and_loads_nothing() -> None:
 
 
 def test_the_map_shows_frequent_words_without_signs() -> None:
-    vectors = WordVectors([",", "1999", "a", *some_vectors(8).words], np.ones((11, 2), np.float32))
-    assert word_map(vectors, most=4, method="pca").words == list(some_vectors(8).words[:4])
+    words = [",", "1999", "a", "##ing", "हिन्दी", "में", "farmer's", "中国", "'s", "left"]
+    vectors = WordVectors(words, np.ones((10, 2), np.float32))
+    drawn = word_map(vectors, most=6, method="pca")
+    assert drawn.words == ["1999", "a", "हिन्दी", "में", "farmer's", "中国"]
+    assert drawn.left_out == 2
+    assert word_map(vectors, most=50, method="pca").left_out == 3
+    assert word_map(vectors, words=words, method="pca").left_out == 0
     with pytest.raises(DataError, match="3 to"):
         word_map(vectors, words=["a"], method="pca")
     with pytest.raises(SettingsError, match="pca, tsne"):

@@ -174,6 +174,15 @@ def test_glove_has_no_first_line_and_words_with_spaces(
     assert found.matrix == pytest.approx(np.array([[0.1, -0.2, 3], [0.5, 0.25, -1], [1, 2, 3], [1, 2, 3]]))
 
 
+def test_a_first_line_that_is_half_a_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "v.vec"
+    path.write_text("three 2\na 1 2\nb 3 4\nc 5 6\n")
+    with pytest.raises(DataError, match=r"line 1: 'three 2' has one number and the next line 2"):
+        load(path)
+    path.write_text("three 2\na 1\nb 3\n")
+    assert load(path).words == ("three", "a", "b")
+
+
 def test_small_portions_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(4)
     vectors = WordVectors([f"w{i}" for i in range(2000)], random.standard_normal((2000, 9)).astype(np.float32))

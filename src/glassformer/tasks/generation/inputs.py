@@ -16,6 +16,7 @@ from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
 from glassformer.models.decoding.recurrent import RecurrentDecoder
 from glassformer.models.sizes import longest_text
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.text import Tokenizer
 from glassformer.text.framing import Frame, frame_of
@@ -147,7 +148,7 @@ def inputs_of(bundle: Bundle) -> Inputs:
         raise ModelError("A captioner reads images, not texts: use `glassformer caption`.")
     if not isinstance(model, DecoderOnly | EncoderDecoder | RecurrentDecoder):
         raise ModelError(
-            f"A {bundle.kind} model does not generate text as a LanguageModel. Models that do: gpt, llama, t5, "
+            f"{opening(bundle.kind)} model does not generate text as a LanguageModel. Models that do: gpt, llama, t5, "
             "transformer, lstm_lm. A bert or roformer model with a head for words does as a TextEncoder: "
             "gf.load(...).generate."
         )

@@ -15,6 +15,7 @@ from glassformer.errors import DataError, ModelError, TokenizerError
 from glassformer.models.decoding.decoder_only import DecoderOnly
 from glassformer.models.decoding.recurrent import RecurrentDecoder
 from glassformer.nn.taps import listen
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle
 from glassformer.tasks.generation.generator import Continuation, ContinuationGenerator
 from glassformer.tasks.generation.inputs import PromptInputs, TokenBatch, inputs_of
@@ -206,5 +207,7 @@ class LanguageModel(LoadedModel):
     def own_row(self, text: str) -> list[int]:
         """The ids of a text that the model itself could have written."""
         if not isinstance(self.model, DecoderOnly | RecurrentDecoder):
-            raise ModelError(f"A {self.bundle.kind} model only writes answers to other texts: it cannot do this.")
+            raise ModelError(
+                f"{opening(self.bundle.kind)} model only writes answers to other texts: it cannot do this."
+            )
         return self.inputs.ids(text)

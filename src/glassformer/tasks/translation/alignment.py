@@ -14,6 +14,7 @@ from glassformer.data.batches import EncodedPairs, Ragged, epoch_batches
 from glassformer.errors import ModelError
 from glassformer.evaluate.alignment import Links, alignment_error, by_words, spans_of_words, word_links, words_of_pieces
 from glassformer.nn.taps import listen
+from glassformer.printable import opening
 from glassformer.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def align(translator: Translator, sources: Sequence[str], translations: Sequence
     """The source word that each word of a translation comes from, by the mean of all heads. Spaces separate words."""
     if not attends(translator):
         raise ModelError(
-            f"A {translator.kind_name} model has no attention, from which alignments are read. Models that have it: "
-            "transformer, rnn_attention."
+            f"{opening(translator.kind_name)} model has no attention, from which alignments are read. Models that "
+            "have it: transformer, rnn_attention."
         )
     sources, translations = [text.strip() for text in sources], [text.strip() for text in translations]
     filled = [i for i, (s, t) in enumerate(zip(sources, translations, strict=True)) if s and t]

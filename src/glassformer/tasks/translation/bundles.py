@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from glassformer.config import validate
 from glassformer.errors import ImportingError, ModelError
 from glassformer.models.registry import TRANSLATORS, VOCABULARIES, values_of
+from glassformer.printable import opening
 from glassformer.store.bundle import Bundle, SpecialIds
 from glassformer.tasks.model import METHODS
 from glassformer.tasks.translation.recipe import TranslationRecipe
@@ -26,7 +27,7 @@ DECODING = ("beam", "alpha", "no_repeat")  # settings that imported folders also
 def parts_of(bundle: Bundle) -> tuple[Any, Tokenizer, Tokenizer, TranslationRecipe]:
     """The parts of a `Translator` for this bundle; the recipe defines how it begins, ends and searches."""
     if bundle.kind not in TRANSLATORS:
-        raise ModelError(f"A {bundle.kind} model cannot translate. Models that can: {METHODS['translate']}.")
+        raise ModelError(f"{opening(bundle.kind)} model cannot translate. Models that can: {METHODS['translate']}.")
     if getattr(bundle.model.config, "embedding_norm", False):
         raise ModelError("A BART model reads other special tokens than a translator. Use `glassformer rewrite`.")
     source = bundle.tokenizer

@@ -36,8 +36,7 @@ def export_translator(
     tolerance: Tolerance | None = None,
 ) -> Comparison:
     """Writes the folder `out` for CTranslate2 and returns the comparison of both engines; an error if they differ."""
-    refuse_recurrent(translator.kind_name, "CTranslate2")
-    refuse_unknown_settings(translator.recipe.decode)
+    check_exportable(translator)
     chosen = sample_of(translator) if sample is None else [text for text in sample if text.strip()]
     if not chosen:
         raise ExportError("The sample has no sentences to compare the two engines with. Give it some.")
@@ -48,6 +47,12 @@ def export_translator(
         found.refuse_beyond(tolerance or Tolerance(), engine="CTranslate2")
         write_json(folder / COMPARED, asdict(found))
     return found
+
+
+def check_exportable(translator: Translator) -> None:
+    """Raises an error, without work, for what CTranslate2 cannot have."""
+    refuse_recurrent(translator.kind_name, "CTranslate2")
+    refuse_unknown_settings(translator.recipe.decode)
 
 
 def write_folder(translator: Translator, folder: Path) -> None:
