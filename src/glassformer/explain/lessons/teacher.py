@@ -49,8 +49,8 @@ def shifted_section(tiny: Tiny, pair: Pair, target: Sequence[str], seed: int) ->
         "Shifted right",
         f"The decoder's input is the right sentence behind {SOS}; the label of each position is the next word, and "
         f"{EOS} ends it (the marks are often written <sos> and <eos>). The model here has random weights (seed "
-        f"{seed}): its mean loss is {mean:.3f}, which training lowers. All {len(tiny.vocabulary)} tokens equally likely would "
-        f"have the loss ln {len(tiny.vocabulary)} = {math.log(len(tiny.vocabulary)):.3f}.",
+        f"{seed}): its mean loss is {mean:.3f}, which training lowers. All {len(tiny.vocabulary)} tokens equally "
+        f"likely would have the loss ln {len(tiny.vocabulary)} = {math.log(len(tiny.vocabulary)):.3f}.",
         (table("shifted", ("position", "decoder reads", "label", "loss −log P", "P of the label"), rows),),
         (
             Correction(
