@@ -143,3 +143,9 @@ def test_impossible_languages() -> None:
         phrasebook(source="de", target="it")
     with pytest.raises(DataError, match="English on one side"):
         phrasebook(source="en", target="en")
+
+
+def test_sentences_of_the_documents_may_be_translated_with_and_without_contractions() -> None:
+    references = [one.references for one in document_sentences(source="de", target="en")]
+    found = next(one for one in references if one[0].startswith("The animal didn't"))
+    assert found[1] == found[0].replace("didn't", "did not")

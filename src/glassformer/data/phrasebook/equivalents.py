@@ -48,6 +48,13 @@ def with_contractions(sentences: list[str]) -> list[str]:
     return found
 
 
+def without_contractions(sentence: str) -> str:
+    """The sentence with "did not" for "didn't", and so on."""
+    for contracted, full in _FULL.items():
+        sentence = sentence.replace(f" {contracted} ", f" {full} ")
+    return sentence
+
+
 def changed_wordings(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
     """The English tokens after each change that may make no difference, while `meaning` has the same change."""
     yield from swapped_genders(meaning, english)
