@@ -2,7 +2,7 @@
 1409.3215), figure 1.
 
 A deep LSTM reads the source; its last states are one context vector, from which another deep LSTM writes the target.
-Read from top to bottom: inputs, the stack of layers, encoder, decoder, the whole.
+Read from top to bottom: the stack of layers, encoder, decoder, the whole.
 Shapes: B sentences, R hypotheses, S source tokens, T target tokens, N layers, D = d, V vocabulary.
 """
 
@@ -21,7 +21,7 @@ from glassformer.models.sizes import filled
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.heads import VocabularyHead
-from glassformer.nn.recurrent import LSTM, Cell, padded_lengths, reversed_texts
+from glassformer.nn.recurrent import LSTM, Cell, TokenInputs, padded_lengths, reversed_texts
 from glassformer.nn.taps import Tap
 
 # The paper's (its section 3.4), and smaller ones that an ordinary CPU can train in minutes.
@@ -64,27 +64,13 @@ class LstmConfig(Settings):
         return f"{self.N}+{self.N} LSTM layers, d {self.d}"
 
 
-class Inputs(nn.Module):
-    """Token vectors, then dropout. There are no positions: the order is the order of reading."""
-
-    def __init__(self, embedding: Embedding, *, dropout: float) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.dropout = Dropout(dropout)
-        self.token = Tap()
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """ids (B, T) -> (B, T, D); in memory a position's vectors lie together, as the layers read them."""
-        return self.dropout(self.token(self.embedding(ids.t()).transpose(0, 1)))
-
-
 class Stack(nn.Module):
     """Inputs and N layers, each of which reads the hidden states of the layer below; dropout between them (Zaremba et
     al. 2014, arXiv 1409.2329)."""
 
     def __init__(self, config: LstmConfig, embedding: Embedding) -> None:
         super().__init__()
-        self.inputs = Inputs(embedding, dropout=config.dropout)
+        self.inputs = TokenInputs(embedding, dropout=config.dropout)
         self.blocks = nn.ModuleList(LSTM(config.d, config.d) for _ in range(config.N))
         self.dropout = Dropout(config.dropout)
 

@@ -20,7 +20,7 @@ from glassformer.models.sizes import filled
 from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.heads import VocabularyHead
-from glassformer.nn.recurrent import LSTM, Cell
+from glassformer.nn.recurrent import LSTM, Cell, TokenInputs
 from glassformer.nn.taps import Tap
 from glassformer.printable import counted
 
@@ -65,27 +65,13 @@ class LstmLmConfig(Settings):
         return f"{counted(self.N, 'LSTM layer')}, d {self.d}"
 
 
-class Inputs(nn.Module):
-    """Token vectors, then dropout. There are no positions: the order is the order of reading."""
-
-    def __init__(self, config: LstmLmConfig) -> None:
-        super().__init__()
-        self.embedding = Embedding(config.vocabulary, config.d)
-        self.dropout = Dropout(config.dropout)
-        self.token = Tap()
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """ids (B, T) -> (B, T, D); in memory a position's vectors lie together, as the layers read them."""
-        return self.dropout(self.token(self.embedding(ids.t()).transpose(0, 1)))
-
-
 class LstmLm(RecurrentDecoder):
     """Inputs, N layers, each of which reads the hidden states of the layer below, and the output layer."""
 
     def __init__(self, config: LstmLmConfig) -> None:
         super().__init__()
         self.config = config
-        self.inputs = Inputs(config)
+        self.inputs = TokenInputs(Embedding(config.vocabulary, config.d), dropout=config.dropout)
         self.blocks = nn.ModuleList(LSTM(config.d, config.d) for _ in range(config.N))
         self.dropout = Dropout(config.dropout)
         tied_to = self.inputs.embedding.weight if config.tied else None

@@ -2,7 +2,7 @@
 Translate" (Bahdanau et al., arXiv 1409.0473), figure 1 and appendix A.
 
 The encoder reads the source both ways; each state of the decoder looks for the source tokens it needs next.
-Read from top to bottom: inputs, encoder, decoder with its attention, readout, the whole.
+Read from top to bottom: encoder, decoder with its attention, readout, the whole.
 Shapes: B sentences, R hypotheses, S source tokens, T target tokens, D = d, n units, M = 2n, V vocabulary.
 """
 
@@ -25,7 +25,7 @@ from glassformer.nn.dropout import Dropout
 from glassformer.nn.embedding import Embedding
 from glassformer.nn.heads import VocabularyHead
 from glassformer.nn.masks import hiding_padding
-from glassformer.nn.recurrent import GRU, BothWays, padded_lengths
+from glassformer.nn.recurrent import GRU, BothWays, TokenInputs, padded_lengths
 from glassformer.nn.taps import Tap
 
 # The paper's RNNsearch (its appendix A.2.3), and smaller ones that an ordinary CPU can train in minutes.
@@ -79,26 +79,12 @@ class RnnAttentionConfig(Settings):
         return f"2+1 GRU layers with attention, d {self.d}, n {self.n}"
 
 
-class Inputs(nn.Module):
-    """Token vectors, then dropout. There are no positions: the order is the order of reading."""
-
-    def __init__(self, embedding: Embedding, *, dropout: float) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.dropout = Dropout(dropout)
-        self.token = Tap()
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """ids (B, T) -> (B, T, D); in memory a position's vectors lie together, as the layers read them."""
-        return self.dropout(self.token(self.embedding(ids.t()).transpose(0, 1)))
-
-
 class Encoder(nn.Module):
     """A layer of gated units in each direction: h_j is what both know about source token j."""
 
     def __init__(self, config: RnnAttentionConfig, embedding: Embedding) -> None:
         super().__init__()
-        self.inputs = Inputs(embedding, dropout=config.dropout)
+        self.inputs = TokenInputs(embedding, dropout=config.dropout)
         self.blocks = nn.ModuleList([BothWays(GRU(config.d, config.n), GRU(config.d, config.n))])
         self.dropout = Dropout(config.dropout)
 
@@ -127,7 +113,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: RnnAttentionConfig, embedding: Embedding) -> None:
         super().__init__()
-        self.inputs = Inputs(embedding, dropout=config.dropout)
+        self.inputs = TokenInputs(embedding, dropout=config.dropout)
         self.first = Projections(config.n, [config.n], bias=True)
         self.blocks = nn.ModuleList(
             [AttentiveGRU(config.d, config.n, memory_width=2 * config.n, alignment_width=config.n)]

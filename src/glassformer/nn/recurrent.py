@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.nn.attention import Projections
+from glassformer.nn.dropout import Dropout
+from glassformer.nn.embedding import Embedding
 from glassformer.nn.taps import Tap, WithTaps
 
 CLOSED = 50.0  # added before a sigmoid, it makes a gate 0 or 1 up to 1e-20
@@ -22,6 +24,20 @@ def orthogonal_each(linear: Projections) -> None:
     """The usual first weights of recurrent matrices: each keeps the length of the state (Saxe et al. 2014)."""
     for part in linear.weight.split(linear.rows):
         nn.init.orthogonal_(part)
+
+
+class TokenInputs(nn.Module):
+    """Token vectors, then dropout. There are no positions: the order is the order of reading."""
+
+    def __init__(self, embedding: Embedding, *, dropout: float) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.dropout = Dropout(dropout)
+        self.token = Tap()
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids (B, T) -> (B, T, D); in memory a position's vectors lie together, as the layers read them."""
+        return self.dropout(self.token(self.embedding(ids.t()).transpose(0, 1)))
 
 
 class LSTM(WithTaps):
