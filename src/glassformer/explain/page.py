@@ -17,8 +17,9 @@ from glassformer.explain.report import CurvePoint, Report, ShownTable
 from glassformer.printable import embedded, with_visible_directions
 
 SCRIPTS = (
-    "draw.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "galleries.js", "compared.js",
-    "sentence.js", "attention.js", "positions.js", "lengths.js", "corpus.js", "page.js",
+    "draw.js", "pieces.js", "matrix.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "galleries.js",
+    "compared.js", "sentence.js", "lengths.js", "steps.js", "reading.js", "attention.js", "positions.js", "corpus.js",
+    "page.js",
 )  # fmt: skip
 DIGITS = 4  # significant digits of numbers that are drawn: more than a screen can show, and the file stays small
 EXACT = (Score, ShownComparison, ShownTable)  # numbers that are printed: rounded only when they are shown
@@ -47,7 +48,7 @@ def page_data(report: Report) -> dict[str, Any]:
     data["curves"] = [curve_point(point, columns_of(charts)) for point in thinned(report.curves)]
     data["charts"] = plain(charts) if report.curves else []
     if report.sentence is not None:
-        for key in ("cross_attention", "encoder_attention"):
+        for key in ("cross_attention", "encoder_attention", "decoder_attention"):
             data["sentence"][key] = decimals(getattr(report.sentence, key))
     return {key: value for key, value in data.items() if value not in (None, [], {}, "")}
 

@@ -14,6 +14,7 @@ from glassformer.evaluate.score import Score
 from glassformer.explain.charts import ShownMetric
 from glassformer.explain.comparison import ShownComparison
 from glassformer.explain.progress import ShownProgress, Watched
+from glassformer.text.pieces import on_page
 
 if TYPE_CHECKING:
     from glassformer.explain.explanation import Explanation
@@ -90,8 +91,22 @@ class ShownStep:
 
 
 @dataclass(frozen=True)
+class ShownCertain:
+    """The probability that label smoothing teaches for the right token: a model that is certain gives it no more."""
+
+    smoothing: float
+    vocabulary: int
+    probability: float
+
+
+def certain(smoothing: float, vocabulary: int) -> ShownCertain | None:
+    """(1 - e) + e / V (2017, section 5.4): the largest probability in the targets of training."""
+    return ShownCertain(smoothing, vocabulary, 1 - smoothing + smoothing / vocabulary) if smoothing else None
+
+
+@dataclass(frozen=True)
 class ShownSentence:
-    """One sentence through the model, step by step."""
+    """One sentence through the model, step by step. Pieces are as pages show them (`on_page`)."""
 
     text: str
     translation: str
@@ -103,6 +118,9 @@ class ShownSentence:
     trace: tuple[str, ...] = ()  # how the tokenizer split the text into pieces, line by line
     cross_attention: Patterns = ()  # [layer][head][T][S]
     encoder_attention: Patterns = ()  # [layer][head][S][S]
+    read: tuple[str, ...] = ()  # what the decoder reads: the start token, and the target without its last piece
+    decoder_attention: Patterns = ()  # [layer][head][T][T]
+    certain: ShownCertain | None = None
     score: float | None = None  # sum of log-probabilities
 
 
@@ -265,21 +283,34 @@ class Report:
     compared: ShownComparison | None = None  # several runs instead of one
 
 
-def shown_sentence(explanation: Explanation, *, trace: Sequence[str] = ()) -> ShownSentence:
+def shown_sentence(
+    explanation: Explanation, *, trace: Sequence[str] = (), certain: ShownCertain | None = None
+) -> ShownSentence:
     """An explanation as plain data for the page."""
     return ShownSentence(
         text=explanation.text,
         translation=explanation.translation,
-        source=explanation.source,
+        source=shown_pieces(explanation.source),
         source_ids=explanation.source_ids,
-        target=explanation.target,
+        target=shown_pieces(explanation.target),
         target_ids=explanation.target_ids,
         steps=tuple(
-            ShownStep(step.chosen, step.probability or 0.0, tuple((one.piece, one.probability) for one in step.top))
+            ShownStep(
+                on_page(step.chosen),
+                step.probability or 0.0,
+                tuple((on_page(one.piece), one.probability) for one in step.top),
+            )
             for step in explanation.steps
         ),
-        trace=tuple(trace),
+        trace=shown_pieces(trace),
         cross_attention=explanation.patterns("cross"),
         encoder_attention=explanation.patterns("encoder"),
+        read=shown_pieces(explanation.tokens["decoder"].pieces),
+        decoder_attention=explanation.patterns("decoder"),
+        certain=certain,
         score=explanation.score,
     )
+
+
+def shown_pieces(pieces: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(on_page, pieces))

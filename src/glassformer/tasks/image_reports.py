@@ -14,6 +14,7 @@ from glassformer.data.images import fitted
 from glassformer.explain.png import data_uri
 from glassformer.explain.report import ShownGallery, ShownPicture
 from glassformer.tasks.evaluating import Evaluation
+from glassformer.text.pieces import MARK, on_page
 
 MOST_WRONG = 24  # images in the report
 SIDE = 96  # pixels of a thumbnail: larger images are made smaller
@@ -97,7 +98,7 @@ def heat_galleries(user: Any, found: Evaluation) -> list[ShownGallery]:
         pictures = [ShownPicture(thumbnail(one.pixels), one.name, ("the image",))]
         for piece, weights in zip(seen.target, pattern, strict=True):
             share = weights[1:].unflatten(0, grid)
-            word = piece.replace("▁", "").replace("Ġ", "")
+            word = on_page(piece.removeprefix(MARK))
             line = f"{float(weights[1:].max()):.0%} at most"
             pictures.append(
                 ShownPicture(data_uri(heat_picture(one.pixels, share)), f"attention of {word}", (word, line))

@@ -15,6 +15,7 @@ from torch import Tensor
 from glassformer.data.masked_windows import MaskedBatch, MaskedWindows
 from glassformer.explain.report import ShownTable
 from glassformer.tasks.embedding import TextEncoder
+from glassformer.text.pieces import on_page
 
 SHOWN = 12  # words in a table
 AROUND = 8  # tokens of context on each side
@@ -24,7 +25,7 @@ AT_ONCE = 64
 HEAD = ("Word", "Masked", "Found", "Probability", "Instead of it", "For instance")
 NOTE = (
     "Tokens that were masked {}, {} first. Probability: of the true token, as a geometric mean. Instead of it: the "
-    "most frequent wrong guess. ▁ is a space."
+    "most frequent wrong guess. ␣ is a space."
 )
 Place = tuple[int, int]  # a window, and a place in it
 
@@ -87,16 +88,20 @@ def row_of(user: TextEncoder, pool: MaskedWindows, token: int, one: Found) -> tu
     """A row of the table: its example is the one with the median probability."""
     middle = int(np.argsort(one.log_probs)[len(one.log_probs) // 2])
     wrong = [guess for guess in one.guesses if guess != token]
-    instead = user.tokenizer.pieces_of([max(wrong, key=wrong.count)])[0] if wrong else ""
+    instead = named(user, max(wrong, key=wrong.count)) if wrong else ""
     window, place = one.places[middle]
     return (
-        user.tokenizer.pieces_of([token])[0],
+        named(user, token),
         len(one.guesses),
         f"{100 * (1 - len(wrong) / len(one.guesses)):.0f}%",
         f"{math.exp(one.mean):.2g}",
         instead,
         context(user, pool.columns["text"][window].tolist(), place),
     )
+
+
+def named(user: TextEncoder, token: int) -> str:
+    return on_page(user.tokenizer.pieces_of([token])[0])
 
 
 def context(user: TextEncoder, ids: Sequence[int], place: int) -> str:

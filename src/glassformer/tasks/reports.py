@@ -11,7 +11,7 @@ from glassformer.explain.architecture import short
 from glassformer.explain.charts import shown_metrics
 from glassformer.explain.page import render_report
 from glassformer.explain.progress import ShownProgress, Watched, watched
-from glassformer.explain.report import Report
+from glassformer.explain.report import Report, certain
 from glassformer.explain.verdict import Facts, verdict
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import parameter_count
@@ -145,12 +145,20 @@ def facts(
         "Training": [
             *ended_facts(about.get("training", {})),
             ("Machine", f"{train.device}, {train.threads} threads" + in_words(train.ranks)),
+            *smoothing_facts(train.label_smoothing, task.vocabulary(setup)),
             ("Learning rate", f"{train.lr:g}, {train.schedule} after {train.warmup} steps of warm-up"),
             *([(task.units.capitalize(), f"{examples:,}")] if examples else []),
             *((f"Changed at step {step:,}", changed) for step, changed in noted_changes(about)),
         ],
         **({"Fine-tuning": started} if started else {}),
     }
+
+
+def smoothing_facts(smoothing: float, vocabulary: int | None) -> list[tuple[str, str]]:
+    """Label smoothing, and the probability above which no model trained with it is taught to go."""
+    most = certain(smoothing, vocabulary) if vocabulary else None
+    taught = f", so the right token is taught {most.probability:.1%}, not 100%" if most else ""
+    return [("Label smoothing", f"{smoothing:g}{taught}")] if smoothing else []
 
 
 def ended_facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -11,6 +11,23 @@ MARK = "▁"
 CONTINUES = "##"
 """Marks a WordPiece that continues a word."""
 
+SPACE = "␣"
+"""The space before a word as pages show it: pale, so that the word is read first."""
+
+PAD, UNK, BOS, EOS, MASK = "<pad>", "<unk>", "<s>", "</s>", "<mask>"
+GPT2_END = "<|endoftext|>"
+
+# The names of special tokens by ours, also those in files made by others, the most common name first.
+NAMES = {
+    PAD: (PAD, "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>"),
+    UNK: (UNK, "[UNK]", "<UNK>", "<|unk|>"),
+    BOS: (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", GPT2_END),
+    EOS: (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", GPT2_END, "<|end_of_text|>", "<|im_end|>"),
+    MASK: (MASK, "[MASK]", "<MASK>", "<|mask|>"),
+}
+_WORDS = {PAD: "padding", UNK: "unknown", BOS: "start", EOS: "end", MASK: "mask"}
+_ON_PAGES = {name: f"‹{_WORDS[own]}›" for own, names in NAMES.items() for name in names}
+
 _SIGNS = {" ": MARK, "\n": "⏎", "\t": "⇥"}
 _UNSEEN = frozenset({"Cc", "Zl", "Zp"})  # control characters, line and paragraph separators
 
@@ -60,3 +77,11 @@ def from_bytes_alphabet(token: str) -> str:
 def printable(token: str, *, byte_level: bool) -> str:
     """A token of the vocabulary as a reader should see it."""
     return visible(from_bytes_alphabet(token) if byte_level else token)
+
+
+def on_page(piece: str) -> str:
+    """A piece as pages show it: ␣ for a space, ‹end› and similar names for special tokens.
+
+    No piece of a text has the name of a special token (`Tokenizer`), so that both cannot be mistaken for each other.
+    """
+    return _ON_PAGES.get(piece) or piece.replace(MARK, SPACE)

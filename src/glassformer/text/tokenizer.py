@@ -26,22 +26,13 @@ from glassformer.text.library import (
     uses,
     with_hidden_names,
 )
-from glassformer.text.pieces import MARK, byte_of_character, printable
+from glassformer.text.pieces import BOS, EOS, MARK, MASK, NAMES, PAD, UNK, byte_of_character, printable
 from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
 from glassformer.text.wordpiece import Merge
 
 MOST_TRACED = 300  # letters: a trace grows with the square of the text's length
 
-PAD, UNK, BOS, EOS, MASK = "<pad>", "<unk>", "<s>", "</s>", "<mask>"
 SPECIAL_TOKENS = (PAD, UNK, BOS, EOS)
-GPT2_END = "<|endoftext|>"
-
-# The names of the same tokens in files made by others, the most common name first.
-_PAD_NAMES = (PAD, "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>")
-_UNK_NAMES = (UNK, "[UNK]", "<UNK>", "<|unk|>")
-_BOS_NAMES = (BOS, "[CLS]", "<bos>", "<BOS>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>", GPT2_END)
-_EOS_NAMES = (EOS, "[SEP]", "<eos>", "<EOS>", "[EOS]", GPT2_END, "<|end_of_text|>", "<|im_end|>")
-_MASK_NAMES = (MASK, "[MASK]", "<MASK>", "<|mask|>")
 
 _MERGES_KEY = "glassformer_merges"  # inside "model", where the library skips keys that it does not know
 
@@ -69,10 +60,10 @@ class Tokenizer:
         self._merges = tuple(merges)
         self._shown: dict[int, str] = {}  # id -> piece as a reader sees it
         self.kind = kind_of_library(inner)
-        self.pad_id = self._first_id(_PAD_NAMES)
+        self.pad_id = self._first_id(NAMES[PAD])
         self.unk_id = self._unknown_id()
-        self.bos_id = self._first_id(_BOS_NAMES)
-        self.eos_id, self.mask_id = self._first_id(_EOS_NAMES), self._first_id(_MASK_NAMES)
+        self.bos_id = self._first_id(NAMES[BOS])
+        self.eos_id, self.mask_id = self._first_id(NAMES[EOS]), self._first_id(NAMES[MASK])
         self._size = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
         self._byte_level = uses(inner.pre_tokenizer, "ByteLevel") or uses(inner.decoder, "ByteLevel")
         added = inner.get_added_tokens_decoder().items()
@@ -329,7 +320,7 @@ class Tokenizer:
             number: int | None = json.loads(self._inner.model.__getstate__())["unk_id"]
             return number
         own = getattr(self._inner.model, "unk_token", None)
-        return self._first_id([own, *_UNK_NAMES] if own else _UNK_NAMES)
+        return self._first_id([own, *NAMES[UNK]] if own else NAMES[UNK])
 
     def to_json(self) -> str:
         """What `save` writes: the library's format, with our merges beside its model."""

@@ -15,9 +15,9 @@ from glassformer.errors import TokenizerError
 from glassformer.text.byte_level import CharacterCounts, byte_level_entries, byte_level_words, words_with_spaces
 from glassformer.text.graphemes import grapheme_splitter
 from glassformer.text.library import state_of
-from glassformer.text.pieces import CONTINUES, MARK
+from glassformer.text.pieces import CONTINUES, MARK, UNK
 from glassformer.text.settings import TextSettings
-from glassformer.text.tokenizer import SPECIAL_TOKENS, UNK, Tokenizer
+from glassformer.text.tokenizer import SPECIAL_TOKENS, Tokenizer
 from glassformer.text.wordpiece import alphabet, learn_merges
 
 Progress = Callable[[int, int], None]

@@ -10,7 +10,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 from glassformer.errors import TokenizerError
 from glassformer.text.foreign import parse_json, read_text_file, refuse_far_ids
 from glassformer.text.library import guarded
-from glassformer.text.tokenizer import GPT2_END, Tokenizer
+from glassformer.text.pieces import GPT2_END
+from glassformer.text.tokenizer import Tokenizer
 
 BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 

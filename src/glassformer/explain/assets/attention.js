@@ -1,12 +1,15 @@
-// Every head as a small picture; the selected head enlarged, as a grid of numbers and as lines between the pieces.
+// Every head as a small picture; the selected head enlarged, and what a piece reads as lines or as shaded text.
 
-const SHOW_NUMBERS_UP_TO = 26; // columns: beyond this the cells are too narrow for numbers
+const MOST_LINES = 32; // pieces: beyond this, shaded text instead of lines
+const EVEN_UP_TO = 30; // columns: beyond this, weights are small, and the colours begin with a scale that shows them
 
 const KINDS = {
   cross: { key: "cross_attention", label: "Cross-attention", rows: "target", columns: "source",
     note: "Each row is a target piece, at the step that chose it; its columns show how much it read from each source piece." },
   encoder: { key: "encoder_attention", label: "Encoder self-attention", rows: "source", columns: "source",
     note: "Each row is a source piece; its columns show how much it read from each source piece. Every row sums to 1." },
+  decoder: { key: "decoder_attention", label: "Decoder self-attention", rows: "read", columns: "read",
+    note: "Each row is a target piece that the decoder has read; its columns show how much it read from the pieces before it and from itself." },
 };
 
 function drawAttention(data, section) {
@@ -14,21 +17,51 @@ function drawAttention(data, section) {
   if (!kinds.length) return false;
   const stage = el("div");
   const show = (kind) => stage.replaceChildren(...attentionKind(data, kind));
-  if (kinds.length > 1) section.append(choice(kinds.map((kind) => [kind, KINDS[kind].label]), kinds[0], show));
+  if (kinds.length > 1) section.append(choice(kinds.map((kind) => [kind, KINDS[kind].label]), kinds[0], show, "Kind of attention"));
   section.append(stage);
   show(kinds[0]);
   return true;
 }
 
+// A click on a head paints the canvases again; nothing else is built.
 function attentionKind(data, kind) {
-  const { key, note, rows, columns } = KINDS[kind];
-  const patterns = data.sentence[key];
-  const first = kind === "cross" && data.alignment ? [data.alignment.layer, data.alignment.head] : bestLooking(patterns);
-  const large = el("div");
-  const show = (layer, head) => large.replaceChildren(...largeHead(data, kind, layer, head, data.sentence[rows], data.sentence[columns]));
-  const thumbs = thumbnails(patterns, first, show);
-  show(...first);
-  return [el("p", { class: "note" }, note, " Select a head to enlarge it; the arrow keys move from head to head."), thumbs, large];
+  const { key, note, rows, columns } = KINDS[kind], { sentence } = data;
+  const patterns = sentence[key], pieces = { rows: sentence[rows], columns: sentence[columns] };
+  const gold = kind === "cross" && data.alignment ? data.alignment.links : [];
+  let [layer, head] = kind === "cross" && data.alignment ? [data.alignment.layer, data.alignment.head] : bestLooking(patterns);
+  let tone = pieces.columns.length > EVEN_UP_TO ? "small" : "even";
+  const title = el("h3"), readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys, to see its weight.");
+  const heads = thumbnails(patterns, [layer, head], (...at) => { [layer, head] = at; show(); });
+  const matrix = matrixView({ ...pieces, text: cellText, label: "The weights of this head", hint: "Arrow keys read the weights",
+    read: (t, s) => {
+      readout.replaceChildren(words(pieces.rows[t]), " reads ", words(pieces.columns[s]), ` with weight ${patterns[layer][head][t][s]}`);
+      beside.show(patterns[layer][head], lookOf({ tone }), t);
+    } });
+  const beside = pieces.rows.length > MOST_LINES || pieces.columns.length > MOST_LINES ? shadedText(pieces, (t) => matrix.go(t, strongest(patterns[layer][head][t]))) : linkPicture(pieces);
+  const table = matrixTable({ ...pieces, text: percent, corner: "reads" }, () => patterns[layer][head]);
+  const key_ = colourKey(gold.length > 0);
+  function show() {
+    const pattern = patterns[layer][head], look = lookOf({ tone });
+    title.replaceChildren(`Layer ${layer + 1}, head ${head + 1}`, el("span", { class: "note" }, alignmentNote(data, kind, layer, head)));
+    matrix.show(pattern, look, gold);
+    if (!matrix.selected()) beside.show(pattern, look, null);
+    table.update();
+  }
+  const setTone = (chosen) => { tone = chosen; heads.paint(lookOf({ tone })); key_.show(tone); show(); };
+  setTone(tone);
+  return [el("p", { class: "note" }, note, " Select a head to enlarge it; the arrow keys move from head to head."), heads.node, title,
+    el("div", { class: "viewing" }, toneChoice(tone, setTone), sizeChoice(pieces, matrix)),
+    el("div", { class: beside.below ? "large below" : "large" }, el("div", { class: "matrix-side" }, matrix.node, readout, key_.node), beside.node), table.node];
+}
+
+const strongest = (weights) => weights.reduce((best, value, s) => (value > weights[best] ? s : best), 0);
+const cellText = (value) => (value >= 0.005 ? String(Math.round(100 * value)) : "");
+const toneChoice = (tone, setTone) => choice([["even", "Even scale"], ["small", "Small weights too"]], tone, setTone, "Colours");
+
+// Only where the cells of the whole matrix are too small for labels.
+function sizeChoice({ columns }, matrix) {
+  if (columns.length <= EVEN_UP_TO && matrix.tooSmall() === false) return null;
+  return choice([["whole", "Whole"], ["enlarged", "Enlarged"]], "whole", (size) => matrix.enlarge(size === "enlarged"), "Size");
 }
 
 // The head that looks most like an alignment: sharp rows and sharp columns, without the end token.
@@ -45,43 +78,34 @@ function bestLooking(patterns) {
 }
 
 function thumbnails(patterns, first, show) {
-  const buttons = patterns.map((heads, n) => heads.map((pattern, h) => thumbnail(pattern, n, h, () => press(n, h))));
-  function press(n, h) {
+  let look = null;
+  const paintings = [];
+  const buttons = patterns.map((heads, n) => heads.map((pattern, h) => {
+    const canvas = el("canvas", { "aria-hidden": "true" });
+    const paint = () => { if (look) paintPixels(canvas, pattern, look); };
+    paintings.push(paint);
+    keepPainted(canvas, paint);
+    return el("button", { type: "button", class: "thumb", "aria-label": `Layer ${n + 1}, head ${h + 1}`, onclick: () => press(n, h) }, canvas, `head ${h + 1}`);
+  }));
+  function mark(n, h) {
     buttons.forEach((row, i) => row.forEach((button, j) => {
       button.setAttribute("aria-pressed", String(i === n && j === h));
       button.tabIndex = i === n && j === h ? 0 : -1;
     }));
-    show(n, h);
   }
+  function press(n, h) { mark(n, h); show(n, h); }
   buttons.forEach((row, n) => row.forEach((button, h) => button.addEventListener("keydown", (event) => {
     const move = ARROWS[event.key];
     if (!move) return;
     event.preventDefault();
-    const [i, j] = [clamp(n + move[0], 0, buttons.length - 1), clamp(h + move[1], 0, row.length - 1)];
+    const i = clamp(n + move[0], 0, buttons.length - 1), j = clamp(h + move[1], 0, buttons[i].length - 1);
     press(i, j);
     buttons[i][j].focus();
   })));
-  press(...first);
-  return el("div", { class: "heads", role: "group", "aria-label": "Heads" }, buttons.map((row, n) =>
+  mark(...first);
+  const node = el("div", { class: "heads", role: "group", "aria-label": "Heads" }, buttons.map((row, n) =>
     el("div", { class: "layer" }, el("span", { class: "name" }, `Layer ${n + 1}`), el("div", { class: "row", style: `--across:${Math.min(8, row.length)}` }, row))));
-}
-
-function thumbnail(pattern, n, h, onclick) {
-  return el("button", { type: "button", class: "thumb", "aria-label": `Layer ${n + 1}, head ${h + 1}`, onclick },
-    matrixCanvas(pattern, (value) => value, { "aria-hidden": "true" }), `head ${h + 1}`);
-}
-
-function largeHead(data, kind, layer, head, rows, columns) {
-  const pattern = data.sentence[KINDS[kind].key][layer][head];
-  const gold = kind === "cross" && data.alignment ? data.alignment.links : [];
-  const readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys, to see its weight.");
-  const title = `Layer ${layer + 1}, head ${head + 1}`;
-  return [
-    el("h3", {}, title, el("span", { class: "note" }, alignmentNote(data, kind, layer, head))),
-    el("div", { class: "large" }, el("div", { class: "scroll" }, grid(pattern, rows, columns, gold, readout, title)), linkPicture(pattern, rows, columns)),
-    readout,
-    el("p", { class: "note" }, "0", el("span", { class: "key", "aria-hidden": "true" }), "1", gold.length ? " · outlined: linked in the gold alignment" : ""),
-  ];
+  return { node, paint: (now) => { look = now; paintings.forEach((paint) => paint()); } };
 }
 
 function alignmentNote(data, kind, layer, head) {
@@ -92,54 +116,19 @@ function alignmentNote(data, kind, layer, head) {
   return " · the head closest to the gold alignments" + (said ? `; error rate ${said}` : "");
 }
 
-function grid(pattern, rows, columns, gold, readout, title) {
-  const isGold = new Set(gold.map(([s, t]) => `${t},${s}`));
-  const numbers = columns.length <= SHOW_NUMBERS_UP_TO;
-  const head = columns.map((piece) => el("th", { scope: "col" }, words(piece)));
-  const side = rows.map((piece) => el("th", { scope: "row" }, words(piece)));
-  const cell = (value, t, s) => {
-    const className = [value > 0.62 ? "deep" : "", isGold.has(`${t},${s}`) ? "gold" : ""].join(" ").trim();
-    const text = numbers && value >= 0.005 ? String(Math.round(100 * value)) : "";
-    return el("td", { style: `--w:${value}`, class: className || null, tabindex: t || s ? -1 : 0, "data-t": t, "data-s": s }, text);
-  };
-  const cells = pattern.map((row, t) => row.map((value, s) => cell(value || 0, t, s)));
-  const table = el("table", { class: "grid", "aria-label": `${title}, in percent` },
-    el("thead", {}, el("tr", {}, el("td", { style: "visibility:hidden" }), head)),
-    el("tbody", {}, cells.map((row, t) => el("tr", {}, side[t], row))));
-  readGrid(table, cells, (t, s) => {
-    head.forEach((th, i) => th.classList.toggle("lit", i === s));
-    side.forEach((th, i) => th.classList.toggle("lit", i === t));
-    readout.replaceChildren(words(rows[t]), " reads ", words(columns[s]), ` with weight ${pattern[t][s]}`);
-  });
-  return table;
-}
-
-// Pointer and arrow keys both call read(t, s).
-function readGrid(table, cells, read) {
-  const place = (target) => (target.dataset && target.dataset.t !== undefined ? [+target.dataset.t, +target.dataset.s] : null);
-  table.addEventListener("pointerover", (event) => { const at = place(event.target); if (at) read(...at); });
-  table.addEventListener("focusin", (event) => { const at = place(event.target); if (at) read(...at); });
-  table.addEventListener("keydown", (event) => {
-    const at = place(event.target), move = ARROWS[event.key];
-    if (!at || !move) return;
-    event.preventDefault();
-    const next = cells[clamp(at[0] + move[0], 0, cells.length - 1)][clamp(at[1] + move[1], 0, cells[0].length - 1)];
-    event.target.tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
-  });
-}
-
-// The pieces that are read on the left, those that read on the right; thicker lines mean larger weights.
-function linkPicture(pattern, rows, columns) {
-  const height = 26 * Math.max(rows.length, columns.length) + 34, y = (i, n) => 40 + (i + 0.5) * ((height - 40) / n);
-  const cut = (piece) => (piece.length > 14 ? piece.slice(0, 13) + "…" : piece);
-  const lines = pattern.flatMap((row, t) => row.map((value, s) => (value > 0.04
-    ? svg("line", { x1: 128, x2: 272, y1: y(s, columns.length), y2: y(t, rows.length), "stroke-width": (0.5 + 4 * value).toFixed(2), opacity: value.toFixed(2) },
-        svg("title", {}, `${isolated(rows[t])} reads ${isolated(columns[s])}: ${value}`)) : null)));
-  const names = (list, x, anchor) => list.map((piece, i) => svg("text", { x, y: y(i, list.length) + 4, "text-anchor": anchor, style: "unicode-bidi:plaintext" }, cut(piece)));
-  const heads = [svg("text", { x: 120, y: 18, "text-anchor": "end", style: "fill:var(--soft)" }, "is read"),
-    svg("text", { x: 280, y: 18, style: "fill:var(--soft)" }, "reads")];
-  return svg("svg", { class: "links", viewBox: `0 0 400 ${height}`, role: "img", "aria-label": "The same weights as lines from each piece to the pieces it reads" },
-    lines, names(columns, 120, "end"), names(rows, 280, "start"), heads);
+// What the colours mean, at some weights.
+function colourKey(gold) {
+  const strip = el("canvas", { "aria-hidden": "true" }), marks = el("span", { class: "marks" });
+  let look = null;
+  const paint = () => { if (look) paintPixels(strip, [Array.from({ length: 101 }, (_, i) => i / 100)], look); };
+  keepPainted(strip, paint);
+  const node = el("div", { class: "key" }, el("span", { class: "strip" }, strip, marks),
+    gold ? el("p", { class: "note" }, "Outlined: linked in the gold alignment.") : null, el("p", { class: "note" }));
+  return { node, show: (tone) => {
+    look = lookOf({ tone: "even" });
+    const at = tone === "even" ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.01, 0.1, 0.25, 0.5, 1];
+    marks.replaceChildren(...at.map((value) => el("span", { style: `left:${100 * TONES[tone](value)}%` }, `${Math.round(100 * value)}%`)));
+    node.lastChild.textContent = tone === "even" ? "" : "The colour follows the square root of the weight, so that small weights can be seen.";
+    paint();
+  } };
 }

@@ -16,7 +16,9 @@ const el = (tag, attributes, ...children) => fill(document.createElement(tag), a
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 // Text in the user's languages: the browser finds its direction, and it cannot change the direction of the text around it.
-const words = (text, className) => el("bdi", { dir: "auto", class: className }, text);
+// The space before a piece (␣) is pale.
+const words = (text, className) => el("bdi", { dir: "auto", class: className }, typeof text === "string" ? text.split(/(␣+)/).map(paleSpace) : text);
+const paleSpace = (part) => (part.startsWith("␣") ? el("span", { class: "space" }, part) : part);
 // The same inside one of our own strings, where an element cannot be used.
 const isolated = (text) => `\u2068${text}\u2069`;
 
@@ -48,6 +50,14 @@ function ticks(low, high, count) {
   return list;
 }
 
+// Probabilities as people read them, also very small ones.
+function probability(value) {
+  if (!isNumber(value)) return "–";
+  if (value >= 0.0995) return percent(value);
+  if (value < 1e-6) return value > 0 ? "<0.0001%" : "0%";
+  return `${(100 * value).toFixed(Math.max(0, 1 - Math.floor(Math.log10(100 * value))))}%`;
+}
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function rgb(hex) {
@@ -55,38 +65,40 @@ function rgb(hex) {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-// A matrix with one pixel per cell: one hue, with the value as opacity, so that it works on any background.
-const pictures = [];
+// What is painted on a canvas is painted again when the colours change.
+const painted = [];
 
-function matrixCanvas(rows, opacity, attributes) {
-  const canvas = el("canvas", { width: rows[0].length, height: rows.length, ...attributes });
-  const paint = () => paintMatrix(canvas, rows, opacity);
-  pictures.push(paint);
+function keepPainted(canvas, paint) {
+  painted.push([canvas, paint]);
   paint();
-  return canvas;
 }
 
-function paintMatrix(canvas, rows, opacity) {
-  const [red, green, blue] = rgb(colour("--ramp"));
-  const image = new ImageData(canvas.width, canvas.height);
-  rows.flat().forEach((value, i) => image.data.set([red, green, blue, Math.round(255 * opacity(value || 0))], 4 * i));
-  canvas.getContext("2d").putImageData(image, 0, 0);
+function repaint() {
+  painted.splice(0, painted.length, ...painted.filter(([canvas]) => canvas.isConnected));
+  painted.forEach(([, paint]) => paint());
 }
-
-const repaint = () => pictures.forEach((paint) => paint());
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 window.addEventListener("beforeprint", repaint);
 window.addEventListener("afterprint", repaint);
 
+// Relative luminance (WCAG 2), 0 to 1.
+function luminance(channels) {
+  const [red, green, blue] = channels.map((value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+// Black or white, whichever can be read on a colour: one of them always has a contrast of at least 4.5.
+const inkOn = (channels) => (luminance(channels) > 0.179 ? "#000000" : "#ffffff");
+
 // A group of buttons; exactly one is pressed.
-function choice(options, chosen, onchoose) {
+function choice(options, chosen, onchoose, label) {
   const buttons = options.map(([key, label]) =>
     el("button", { type: "button", "aria-pressed": String(key === chosen), onclick: () => press(key) }, label));
   function press(key) {
     options.forEach(([other], i) => buttons[i].setAttribute("aria-pressed", String(other === key)));
     onchoose(key);
   }
-  return el("div", { class: "controls", role: "group" }, buttons);
+  return el("div", { class: "controls", role: "group", "aria-label": label }, buttons);
 }
 
 // The arrow keys as steps [down, right].

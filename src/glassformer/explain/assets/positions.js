@@ -1,43 +1,27 @@
-// The position table as a picture: one row per position, one column per dimension.
+// The position table as a picture: one row per position, one column per dimension; negative and positive in two colours.
 
 function drawPositions(data, section) {
-  const table = data.positions;
-  const flat = table.flat().filter(isNumber);
-  const low = Math.min(...flat), high = Math.max(...flat);
-  const resting = `${table.length} positions (down) by ${table[0].length} dimensions (across), from ${short(low)} (light) to ${short(high)} (full).`;
+  const table = data.positions, most = Math.max(...table.flat().filter(isNumber).map(Math.abs)) || 1;
+  const rows = table.map((_, i) => String(i)), columns = table[0].map((_, i) => String(i));
+  const resting = `${table.length} positions (down) by ${table[0].length} dimensions (across). Point at a cell, or use the arrow keys, to see its value.`;
   const readout = el("p", { class: "readout", "aria-live": "polite" }, resting);
-  const cursor = el("span", { class: "cursor", hidden: true });
-  const canvas = matrixCanvas(table, (value) => (value - low) / (high - low || 1), {
-    tabindex: 0, role: "img", "aria-label": `Position table: ${resting} Arrow keys read the values.` });
-  readTable(canvas, table, cursor, readout, resting);
+  const matrix = matrixView({ rows, columns, text: () => "", label: `Position table: ${table.length} positions by ${table[0].length} dimensions`,
+    hint: "Arrow keys read the values", read: (row, column) => { readout.textContent = `position ${row}, dimension ${column}: ${table[row][column]}`; } });
+  matrix.show(table, lookOf({ signed: true, most }));
   section.append(
     el("p", { class: "note" }, "The vector that is added to each token so that the model can see the order." +
       (isSinusoidal(table) ? " Fast waves are on the left, slow ones on the right; no two rows are the same." : "")),
-    el("div", { class: "picture" }, canvas, cursor), readout);
+    matrix.node, readout, signedKey(most), matrixTable({ rows, columns, text: short }, () => table).node);
   return true;
 }
 
 // Sinusoids start with 0, 1, 0, 1, ...; learned tables do not.
 const isSinusoidal = (table) => table[0].every((value, i) => value === i % 2);
 
-function readTable(canvas, table, cursor, readout, resting) {
-  const rows = table.length, columns = table[0].length;
-  let at = [0, 0];
-  const show = (row, column) => {
-    at = [clamp(row, 0, rows - 1), clamp(column, 0, columns - 1)];
-    cursor.hidden = false;
-    cursor.style.cssText = `left:${(100 * at[1]) / columns}%;top:${(100 * at[0]) / rows}%;width:${100 / columns}%;height:${100 / rows}%`;
-    readout.textContent = `position ${at[0]}, dimension ${at[1]}: ${table[at[0]][at[1]]}`;
-  };
-  const leave = () => { cursor.hidden = true; readout.textContent = resting; };
-  canvas.addEventListener("pointermove", (event) => {
-    const box = canvas.getBoundingClientRect();
-    show(Math.floor(((event.clientY - box.top) / box.height) * rows), Math.floor(((event.clientX - box.left) / box.width) * columns));
-  });
-  canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("blur", leave);
-  canvas.addEventListener("keydown", (event) => {
-    const move = ARROWS[event.key];
-    if (move) { event.preventDefault(); show(at[0] + move[0], at[1] + move[1]); }
-  });
+function signedKey(most) {
+  const strip = el("canvas", { "aria-hidden": "true" });
+  const values = [Array.from({ length: 101 }, (_, i) => ((i - 50) / 50) * most)];
+  keepPainted(strip, () => paintPixels(strip, values, lookOf({ signed: true, most })));
+  const marks = [-most, 0, most].map((value, i) => el("span", { style: `left:${50 * i}%` }, short(value).replace("-", "−")));
+  return el("div", { class: "key" }, el("span", { class: "strip" }, strip, el("span", { class: "marks" }, marks)));
 }

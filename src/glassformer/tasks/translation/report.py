@@ -14,7 +14,7 @@ from glassformer.data.settings import DataSettings
 from glassformer.data.token_cache import TokenCache
 from glassformer.explain.data_report import Learning, shown_data
 from glassformer.explain.explanation import Explanation
-from glassformer.explain.report import Sample, ShownAlignment, ShownData, shown_sentence
+from glassformer.explain.report import Sample, ShownAlignment, ShownData, certain, shown_sentence
 from glassformer.nn.positions import FixedPositions, LearnedPositions
 from glassformer.tasks.evaluating import Evaluation
 from glassformer.tasks.translation.alignment import AlignmentHead, attends, best_alignment_head, piece_links
@@ -37,7 +37,11 @@ def report_parts(translator: Translator, found: Evaluation, prepared: Prepared) 
     head = best_alignment_head(translator, gold.valid, gold.test) if gold and attends(translator) else None
     page = {
         "samples": samples(found),
-        "sentence": shown_sentence(explained, trace=traces(translator, explained.text)),
+        "sentence": shown_sentence(
+            explained,
+            trace=traces(translator, explained.text),
+            certain=certain(prepared.setup.recipe.train.label_smoothing, len(translator.target)),
+        ),
         "positions": position_table(translator),
         "alignment": None if head is None else shown_alignment(translator, head, explained, phrase),
         "data": learnt_from(findings, prepared.examples, translator.recipe.data) if findings else None,
