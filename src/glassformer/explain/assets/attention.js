@@ -81,7 +81,7 @@ function thumbnails(patterns, first, show) {
   let look = null;
   const paintings = [];
   const buttons = patterns.map((heads, n) => heads.map((pattern, h) => {
-    const canvas = el("canvas", { "aria-hidden": "true" });
+    const canvas = el("canvas", { "aria-hidden": "true", class: pattern[0].length > 60 ? "smooth" : null });
     const paint = () => { if (look) paintPixels(canvas, pattern, look); };
     paintings.push(paint);
     keepPainted(canvas, paint);
@@ -126,7 +126,7 @@ function colourKey(gold) {
     gold ? el("p", { class: "note" }, "Outlined: linked in the gold alignment.") : null, el("p", { class: "note" }));
   return { node, show: (tone) => {
     look = lookOf({ tone: "even" });
-    const at = tone === "even" ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.01, 0.1, 0.25, 0.5, 1];
+    const at = tone === "even" ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.05, 0.25, 0.5, 1];
     marks.replaceChildren(...at.map((value) => el("span", { style: `left:${100 * TONES[tone](value)}%` }, `${Math.round(100 * value)}%`)));
     node.lastChild.textContent = tone === "even" ? "" : "The colour follows the square root of the weight, so that small weights can be seen.";
     paint();

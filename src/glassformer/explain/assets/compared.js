@@ -1,10 +1,10 @@
 // Runs side by side: scores, differences with their intervals, overlaid curves, and the examples that differ most.
 
 function drawDifferences({ compared }, section) {
-  const head = el("tr", {}, el("th"), compared.names.map((name) => el("th", { scope: "col", class: "num" }, words(name))));
+  const head = el("tr", {}, heading(""), compared.names.map((name) => heading(words(name), { class: "num" })));
   const rows = compared.scores[0].map((score, i) => el("tr", {}, el("th", { scope: "row" }, words(score.name)),
     compared.scores.map((scores) => el("td", { class: "num" }, scoreText(scores[i], metricOf(score, compared.metrics))))));
-  section.append(el("div", { class: "scroll" }, el("table", { class: "counts" }, el("thead", {}, head), el("tbody", {}, rows))));
+  section.append(scrollable("Scores", el("table", { class: "counts" }, el("thead", {}, head), el("tbody", {}, rows))));
   const metrics = [...new Set(compared.differences.map((one) => one.metric))];
   section.append(el("div", { class: "tiles" }, metrics.map((metric) => differenceCard(metric, compared))));
   section.append(...compared.notes.map((note) => el("p", { class: "note after" }, words(note))));
@@ -49,10 +49,10 @@ function drawComparedCurves({ compared }, section) {
 }
 
 function drawComparedSettings({ compared }, section) {
-  const head = el("tr", {}, el("th"), compared.names.map((name) => el("th", { scope: "col" }, words(name))));
+  const head = el("tr", {}, heading(""), compared.names.map((name) => heading(words(name))));
   const rows = compared.settings.map(([name, values]) =>
     el("tr", {}, el("th", { scope: "row" }, words(name)), values.map((value) => el("td", {}, words(value)))));
-  section.append(el("div", { class: "scroll" }, el("table", { class: "counts" }, el("thead", {}, head), el("tbody", {}, rows))));
+  section.append(scrollable("Settings", el("table", { class: "counts" }, el("thead", {}, head), el("tbody", {}, rows))));
   return true;
 }
 

@@ -33,7 +33,7 @@ function heldTable({ held }) {
   const rows = held.map((part) => el("tr", {}, el("th", { scope: "row" }, words(part.name)), el("td", { class: "num" }, whole(part.pairs)),
     ...[part.sources_met, part.pairs_met].map((count) => el("td", { class: "num" }, `${whole(count)} (${shareOf(count, part.pairs)})`))));
   const met = held.some((part) => part.sources_met);
-  const head = ["", "Pairs", "Source in this data", "With the same target"].map((name) => el("th", { scope: "col" }, name));
+  const head = ["", "Pairs", "Source in this data", "With the same target"].map((name) => heading(name));
   return el("div", {}, el("table", { class: "counts" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
     el("p", { class: "note" }, met ? "Case, punctuation and spaces are ignored. Scores on these sentences are too high; the filter overlap leaves them out of training."
       : "None of their sources is in this data, ignoring case, punctuation and spaces."));

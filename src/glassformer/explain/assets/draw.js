@@ -18,9 +18,23 @@ const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG,
 // Text in the user's languages: the browser finds its direction, and it cannot change the direction of the text around it.
 // The space before a piece (␣) is pale.
 const words = (text, className) => el("bdi", { dir: "auto", class: className }, typeof text === "string" ? text.split(/(␣+)/).map(paleSpace) : text);
-const paleSpace = (part) => (part.startsWith("␣") ? el("span", { class: "space" }, part) : part);
+const paleSpace = (part, i, parts) => (part.startsWith("␣") ? el("span", { class: "space", "aria-hidden": parts.join("") !== part && "true" }, part) : part);
 // The same inside one of our own strings, where an element cannot be used.
 const isolated = (text) => `\u2068${text}\u2069`;
+
+// A cell of a table's head; an empty one is no heading.
+const heading = (content, attributes) => (content === "" ? el("td") : el("th", { scope: "col", ...attributes }, content));
+
+// A part that is as wide as the page and can be scrolled, also with the keys, where its content is wider.
+function scrollable(label, child) {
+  const box = el("div", { class: "scroll", role: "group", "aria-label": label }, child);
+  const watch = new ResizeObserver(() => {
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  });
+  [box, child].forEach((node) => watch.observe(node));
+  return box;
+}
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const whole = (value) => Math.round(value).toLocaleString("en");

@@ -106,7 +106,7 @@ function paintMatrix(state) {
 function paintCells({ pixels, rows, columns, layout: { cell, tall }, marked, at, values, look, text }, view) {
   const { context, x, y, down, across, ink, accent } = view;
   const [first, last, left, right] = [...down, ...across];
-  context.imageSmoothingEnabled = false;
+  context.imageSmoothingEnabled = Math.min(cell, tall) * (window.devicePixelRatio || 1) < 1; // several cells in one pixel are averaged
   context.drawImage(pixels, left, first, right - left, last - first, x(left), y(first), (right - left) * cell, (last - first) * tall);
   if (cell >= CELL.lines && tall >= CELL.lines) cellLines(view, rows.length, columns.length);
   else outline(view, view.line, 1, x(0), y(0), x(columns.length) - x(0), y(rows.length) - y(0));
@@ -160,9 +160,9 @@ function paintLabels({ rows, columns, layout: { side, top, cell, tall }, at }, v
     draw();
     context.restore();
   };
-  clipped(0, top, side, high - top, () => labels(rows, down, every(tall), at && at[0], (piece, row, lit) =>
+  clipped(0, top - 8, side, high - top + 8, () => labels(rows, down, every(tall), at && at[0], (piece, row, lit) =>
     label(view, piece, { x: side - 6, y: y(row) + tall / 2, width: side - 10, lit })));
-  clipped(side, 0, wide - side, top, () => labels(columns, across, every(cell), at && at[1], (piece, column, lit) => {
+  clipped(side - 8, 0, wide - side + 8, top, () => labels(columns, across, every(cell), at && at[1], (piece, column, lit) => {
     context.save();
     context.translate(x(column) + cell / 2, top - 6);
     context.rotate(-Math.PI / 2);
@@ -184,7 +184,12 @@ function label({ context, ink, faint, card, accent }, piece, { x, y, width, lit,
     context.fillStyle = accent;
     context.fillRect(left, y + 8, long, 2);
   }
+  context.save();
+  context.beginPath();
+  context.rect(x - width - 4, y - 13, 2 * width + 8, 26); // marks above and below letters stay in their row
+  context.clip();
   drawPiece(context, piece, x, y, { align, width, ink, faint });
+  context.restore();
 }
 
 // Scrolls so that the selected cell is in view.
@@ -224,8 +229,7 @@ function nextCell(event, [row, column], rows, columns) {
 
 // The same matrix as a table, made when it is opened. Returns its node and a function to call when the values change.
 function matrixTable({ rows, columns, text, corner = "" }, values) {
-  const place = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The matrix as a table" });
-  const node = el("details", { class: "as-table" }, el("summary", {}, "As a table"), place);
+  const place = el("div"), node = el("details", { class: "as-table" }, el("summary", {}, "As a table"), scrollable("The matrix as a table", place));
   const full = rows.length * columns.length <= MOST_IN_TABLE;
   const fillIn = () => { if (node.open) place.replaceChildren(full ? fullTable(rows, columns, values(), text, corner) : largestTable(rows, columns, values(), text)); };
   node.addEventListener("toggle", fillIn);
@@ -233,13 +237,13 @@ function matrixTable({ rows, columns, text, corner = "" }, values) {
 }
 
 function fullTable(rows, columns, values, text, corner) {
-  const head = el("tr", {}, el("td", {}, corner), columns.map((name) => el("th", { scope: "col" }, words(name))));
+  const head = el("tr", {}, heading(corner), columns.map((name) => heading(words(name))));
   const body = rows.map((name, t) => el("tr", {}, el("th", { scope: "row" }, words(name)), values[t].map((value) => el("td", { class: "num" }, text(value)))));
   return el("table", { class: "counts whole-matrix" }, el("thead", {}, head), el("tbody", {}, body));
 }
 
 function largestTable(rows, columns, values, text) {
-  const head = el("tr", {}, ["Row", `Its ${LARGEST} largest values`].map((name) => el("th", { scope: "col" }, name)));
+  const head = el("tr", {}, ["Row", `Its ${LARGEST} largest values`].map((name) => heading(name)));
   const largest = (row) => row.map((value, s) => [value || 0, s]).sort((a, b) => Math.abs(b[0]) - Math.abs(a[0])).slice(0, LARGEST);
   const body = rows.map((name, t) => el("tr", {}, el("th", { scope: "row" }, words(name)),
     el("td", {}, largest(values[t]).map(([value, s], i) => [i ? " · " : "", words(columns[s]), ` ${text(value) || "0"}`]))));

@@ -53,7 +53,7 @@ function shadedText({ rows, columns }, select) {
 }
 
 function flowing(pieces, className) {
-  const spans = pieces.map((piece) => el("span", { class: className }, piece.split(/(␣+)/).map(paleSpace)));
+  const spans = pieces.map((piece) => el(piece.startsWith("‹") ? "bdi" : "span", { class: className }, piece.split(/(␣+)/).map(paleSpace)));
   const spaced = pieces.some((piece) => piece.startsWith("␣"));
   const breaks = (piece) => (!spaced || piece.startsWith("␣") ? "\u200b" : null); // a line may break here
   return { spans, node: el("p", { class: "flow", dir: directionOf(pieces.join(" ")) }, spans.map((span, i) => [breaks(pieces[i]), span])) };

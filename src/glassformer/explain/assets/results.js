@@ -59,7 +59,7 @@ function drawSamples(data, section) {
     more.textContent = `Show all ${whole(chosen.length)}`;
     more.hidden = chosen.length <= most;
   }
-  const head = ["", "Source", "Translation", "Reference"].map((name) => el("th", { scope: "col" }, name));
+  const head = ["", "Source", "Translation", "Reference"].map((name) => heading(name));
   if (exact && exact < data.samples.length) {
     section.append(choice([["all", "All"], ["equal", "✓ Equal"], ["differs", "✗ Different"]], "all", (key) => { filter = key; show(); }));
   }

@@ -6,15 +6,15 @@ const STEP_CHART = { high: 190, left: 46, right: 12, top: 22, bottom: 40 };
 function drawSteps(data, section) {
   const { steps, score, certain } = data.sentence;
   section.append(el("p", { class: "note" }, "At each step the model gives every token of the vocabulary a probability; the highest are shown." +
-    (isNumber(score) ? ` Log-probability of the whole sentence: ${score.toFixed(3)}.` : "")));
+    (isNumber(score) ? ` Log-probability of the whole sentence: ${withSign(score, 3)}.` : "")));
   if (certain) section.append(el("p", { class: "note" }, certainNote(certain)));
   section.append(stepFigure(steps, certain), candidateNote(steps), ...stepCards(steps));
   return true;
 }
 
 const certainNote = ({ smoothing, vocabulary, probability: most }) =>
-  `Why not 100%? This model was trained with label smoothing ${short(smoothing)}: it was taught to give the right token ${percent(most)} and to spread ` +
-  `the rest over all ${whole(vocabulary)} tokens. So ${percent(most)} means that it is certain. The dashed line shows it.`;
+  `Why not 100%? This model was trained with label smoothing ${short(smoothing)}: it was taught to give the right token ${percent(most)}, and to spread ` +
+  `the rest over all ${whole(vocabulary)} tokens. So about ${percent(most)} is full certainty; the dashed line shows it.`;
 
 // The chosen tokens, on an even scale from 0 to 100%.
 function stepFigure(steps, certain) {
@@ -47,8 +47,8 @@ function stepSvg(steps, certain, width, readout, resting) {
 }
 
 function certainLine({ probability: most }, { left, end, at }) {
-  return [svg("line", { class: "limit", x1: left, x2: end, y1: at, y2: at }),
-    svg("text", { class: "mark", x: left + 2, y: 12 }, `- - certain: ${percent(most)}, because of label smoothing`)];
+  const line = (x1, x2, y) => ["casing", "certain"].map((name) => svg("line", { class: name, x1, x2, y1: y, y2: y }));
+  return [line(left, end, at), line(left, left + 26, 8), svg("text", { x: left + 32, y: 12 }, `certain: ${percent(most)} (label smoothing)`)];
 }
 
 // The tokens below their bars where they fit, else the numbers of the steps.
@@ -67,8 +67,10 @@ const lowestPower = (steps) => {
   return clamp(Math.floor(Math.log10(Math.min(0.01, ...seen))), -6, -3);
 };
 
+const powerName = (power) => `${(100 * 10 ** power).toFixed(Math.max(0, -2 - power))}%`;
+
 const candidateNote = (steps) => el("p", { class: "note after" },
-  `The candidates of each step. Their bars are on a logarithmic scale: from each line to the next the probability is ten times as large, from ${probability(10 ** lowestPower(steps))} on the left to 100% on the right.`);
+  `The candidates of each step. Their bars are on a logarithmic scale: from each line to the next the probability is ten times as large, from ${powerName(lowestPower(steps))} on the left to 100% on the right.`);
 
 function stepCards(steps) {
   const low = lowestPower(steps), list = el("ol", { class: "steps", style: `--decades:${-low}` });
@@ -85,7 +87,7 @@ function stepCard(step, i, low) {
   return el("li", { class: "card" },
     el("h3", {}, el("span", { class: "piece" }, el("span", { class: "note" }, `${i + 1}. `), words(step.chosen)), el("span", { class: "num" }, probability(step.probability))),
     el("div", { class: "candidates" }, step.top.map(([piece, value]) => candidate(piece, value, piece === step.chosen, low))),
-    el("div", { class: "decades", "aria-hidden": "true" }, el("span", {}, probability(10 ** low)), el("span", {}, "100%")));
+    el("div", { class: "candidates decades", "aria-hidden": "true" }, el("span", {}, el("span", {}, powerName(low)), el("span", {}, "100%"))));
 }
 
 function candidate(piece, value, chosen, low) {

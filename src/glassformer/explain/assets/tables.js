@@ -3,11 +3,11 @@
 const tableSections = (data) => (data.tables || []).map((table) =>
   [table.key, isolated(table.title), () => table.rows.length, (_, section) => drawTable(table, section)]);
 
-function drawTable({ note, head, rows, shaded }, section) {
+function drawTable({ title, note, head, rows, shaded }, section) {
   if (note) section.append(el("p", { class: "note" }, words(note)));
-  const titles = el("tr", {}, head.map((name, i) => el("th", { scope: "col", class: shaded && i ? "num" : "" }, words(name))));
+  const titles = el("tr", {}, head.map((name, i) => heading(name && words(name), { class: shaded && i ? "num" : null })));
   const kind = rows.every((row) => row.every((value) => String(value).length < 60)) ? "samples values" : "samples";
-  section.append(el("div", { class: "scroll" }, el("table", { class: shaded ? "counts matrix" : kind },
+  section.append(scrollable(isolated(title), el("table", { class: shaded ? "counts matrix" : kind },
     el("thead", {}, titles), el("tbody", {}, rows.map((row) => tableRow(row, head, shaded))))));
   return true;
 }
