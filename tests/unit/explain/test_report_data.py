@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from glassformer.evaluate.translation import BLEU
 from glassformer.explain.charts import shown_metrics
 from glassformer.explain.explanation import Explanation
 from glassformer.explain.page import decimals, page_data, render_report, significant, thinned
-from glassformer.explain.report import Report, Sample, shown_sentence
+from glassformer.explain.report import Report, Sample, certain, shown_sentence
 from glassformer.explain.verdict import score_sentence
 from glassformer.printable import embedded
 
@@ -89,7 +90,24 @@ def test_an_explanation_becomes_plain_data(explanation: Explanation) -> None:
         float(explanation.cross_attention[1, 0, 3, 2]), abs=5e-5
     )
     assert sum(sentence["encoder_attention"][0][1][2]) == pytest.approx(1, abs=1e-3)
+    assert sentence["decoder_attention"][0][0][0] == [1] + [0] * (len(explanation.target) - 1)  # causal
     assert len(sentence["steps"][0]["top"]) == 5
+
+
+def test_pieces_are_as_pages_show_them(explanation: Explanation) -> None:
+    pieces = iter(["▁the", "cat", "</s>"])
+    source = replace(explanation.tokens["encoder"], pieces=tuple(next(pieces, "x") for _ in explanation.source))
+    other = replace(explanation, tokens={**explanation.tokens, "encoder": source})
+    sentence = shown_sentence(other, trace=["▁the", "▁t he"])
+    assert sentence.source[:3] == ("␣the", "cat", "‹end›")
+    assert sentence.trace == ("␣the", "␣t he")
+
+
+def test_label_smoothing_leaves_less_than_certainty() -> None:
+    assert certain(0.0, 1000) is None
+    most = certain(0.1, 1000)
+    assert most is not None
+    assert most.probability == pytest.approx(0.9 + 0.1 / 1000)
 
 
 def test_numbers_that_are_read_are_rounded_only_where_they_are_shown() -> None:

@@ -48,6 +48,13 @@ def test_the_facts_are_those_of_the_run(translator: Translator, trained: Path) -
     assert ("Parameters", f"{parameters:,}") in facts["Model"]
 
 
+def test_the_facts_say_what_label_smoothing_teaches() -> None:
+    assert reports.smoothing_facts(0.0, 100) == []
+    [(name, value)] = reports.smoothing_facts(0.1, 100)
+    assert (name, value) == ("Label smoothing", "0.1, so the right token is taught 90.1%, not 100%")
+    assert reports.smoothing_facts(0.1, None) == [("Label smoothing", "0.1")]  # images: no tokens
+
+
 def test_the_positions_shown_are_the_models_own(translator: Translator) -> None:
     table = report.position_table(translator)
     assert (len(table), len(table[0])) == (report.POSITIONS, 16)

@@ -64,7 +64,7 @@ function stepNames(steps, { left, step, base, width }) {
 
 const lowestPower = (steps) => {
   const seen = steps.flatMap((step) => step.top.map(([, value]) => value)).filter((value) => value > 0);
-  return clamp(Math.floor(Math.log10(Math.min(0.01, ...seen))), -6, -3);
+  return clamp(Math.floor(Math.log10(Math.min(0.01, ...seen)) - 1e-9), -6, -3);
 };
 
 const powerName = (power) => `${(100 * 10 ** power).toFixed(Math.max(0, -2 - power))}%`;
