@@ -17,9 +17,9 @@ from glassformer.explain.report import CurvePoint, Report, ShownTable
 from glassformer.printable import embedded, with_visible_directions
 
 SCRIPTS = (
-    "draw.js", "pieces.js", "matrix.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js", "galleries.js",
-    "compared.js", "sentence.js", "lengths.js", "steps.js", "reading.js", "attention.js", "positions.js", "corpus.js",
-    "page.js",
+    "draw.js", "pieces.js", "matrix.js", "curves.js", "live.js", "watched.js", "results.js", "tables.js",
+    "galleries.js", "compared.js", "sentence.js", "lengths.js", "steps.js", "reading.js", "attention.js",
+    "positions.js", "corpus.js", "page.js",
 )  # fmt: skip
 DIGITS = 4  # significant digits of numbers that are drawn: more than a screen can show, and the file stays small
 EXACT = (Score, ShownComparison, ShownTable)  # numbers that are printed: rounded only when they are shown
