@@ -19,8 +19,8 @@ from glassformer.data.phrasebook.hindi.nominals import (
     phrase_tokens,
     place_tokens,
 )
-from glassformer.data.phrasebook.hindi.verbs import VERBS, HindiVerb
-from glassformer.data.phrasebook.meaning import MissingWord
+from glassformer.data.phrasebook.hindi.verbs import VERBS
+from glassformer.data.phrasebook.meaning import MissingWord, fixed, verb_of
 from glassformer.data.phrasebook.nominal import (
     NEGATION,
     Fixed,
@@ -28,7 +28,6 @@ from glassformer.data.phrasebook.nominal import (
     NounPhrase,
     Phrase,
     Prepositional,
-    linked,
 )
 from glassformer.data.phrasebook.nouns import NOUNS as ALL_NOUNS
 from glassformer.data.phrasebook.sentences import Expletive, Weather
@@ -37,23 +36,6 @@ _BY_PLURAL = {noun.plural: name for name, noun in ALL_NOUNS.items()}
 _HABITS = ("often", "always", "sometimes", "usually", "rarely")
 _OBLIGED = ("must", "have to", "should", "must not")
 HE = Agreement(2, "m", False)
-
-
-def verb_of(clause: Clause) -> HindiVerb:
-    """The verb of a clause."""
-    name = "know#fact" if clause.verb.infinitive == "wissen" else clause.verb.name
-    if name not in VERBS:
-        raise MissingWord(name)
-    return VERBS[name]
-
-
-def fixed(part: Fixed, choices: Choices) -> list[Token]:
-    """An expression of the lists: कल शाम, घर पर."""
-    if part.source not in ADVERBS:
-        raise MissingWord(part.source)
-    wordings = ADVERBS[part.source]
-    which = choices.pick(f"wording {part.key}", len(wordings)) if len(wordings) > 1 else 0
-    return linked(part.key, len(part.source.split()), wordings[which])
 
 
 def source_of(part: Phrase | None) -> str:
@@ -79,7 +61,7 @@ class VerbGroup:
 
     def __init__(self, clause: Clause, choices: Choices, *, order: str = "statement") -> None:
         self.clause, self.choices, self.order = clause, choices, order
-        self.verb, self.shift = verb_of(clause), clause.shift
+        self.verb, self.shift = verb_of(clause, VERBS), clause.shift
         if clause.verb.name == "play" and not (
             isinstance(clause.accusative, NounPhrase) and is_game(clause.accusative)
         ):
@@ -138,7 +120,7 @@ class VerbGroup:
         if part is None:
             return []
         if isinstance(part, Fixed):
-            return fixed(part, self.choices)
+            return fixed(part, ADVERBS, self.choices)
         assert isinstance(part, Prepositional)
         return place_tokens(part, self.choices, self.owner)
 
@@ -213,7 +195,7 @@ class VerbGroup:
         if part.source == "when":
             return [Token("कब", (part.key,))]
         if part.source != "who":
-            return fixed(part, self.choices)
+            return fixed(part, ADVERBS, self.choices)
         marker = self.verb.marker or "को"
         if marker == "का":
             marker = "की" if self.verb.gender == "f" else "का"
