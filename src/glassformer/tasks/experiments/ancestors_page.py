@@ -77,7 +77,8 @@ def notes_of(result: AncestorsResult) -> Mapping[str, str]:
         f"greedy, {PACE_TEXTS} sentences at a time.",
         "gradients": "Norm of the gradient of the state that writes the first target token with respect to each source "
         "token, by the tokens read after it, relative to the last one. The factor is the slope of all distances.",
-        "models": "Updates in the time that each run had. Alignment: the best attention head against known alignments.",
+        "models": f"Updates {'of' if result.facts.get('steps') else 'in the time of'} each run. Alignment: the best "
+        "attention head against known alignments.",
     }
 
 
