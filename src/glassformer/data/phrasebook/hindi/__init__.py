@@ -59,7 +59,8 @@ def render(meaning: Meaning, choices: Choices) -> list[Token]:
 def _joined(meaning: Joined, choices: Choices) -> list[Token]:
     """Two clauses: अगर and जब come first, with तो before the main clause; the others follow it."""
     one, other = _respectful(meaning.main, meaning.second), _respectful(meaning.second, meaning.main)
-    main, second = Sentence(one, choices).words(), Sentence(other, choices).words()
+    each_time = meaning.conjunction is not None and meaning.conjunction.source == "when"
+    main, second = Sentence(one, choices).words(), Sentence(other, choices, general=each_time).words()
     if meaning.conjunction is None:
         asked = meaning.second.question
         return [*main, Token("कि", (), (asked.key,) if asked else ()), *second]
@@ -97,7 +98,7 @@ def _compared(meaning: Compared, choices: Choices) -> list[Token]:
     assert isinstance(part, Fixed)
     sentence = Sentence(meaning.clause, choices)
     last = part.key + len(part.source.split()) - 1
-    than = marked(meaning.other, "से", (meaning.key,), choices)
+    than = marked(meaning.other, "से", (meaning.key,), choices, sentence.owner)
     if meaning.adjective == "good":
         return sentence.words([*than, Token("बेहतर", (part.key,))])
     degree = [Token("ज़्यादा", (part.key,)), *sentence.agreeing(meaning.adjective, (last,))]

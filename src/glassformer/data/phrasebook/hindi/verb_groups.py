@@ -59,8 +59,9 @@ def is_game(thing: NounPhrase) -> bool:
 class VerbGroup:
     """A clause on its way into Hindi, for some choices: its objects, its subject's agreement, its verb."""
 
-    def __init__(self, clause: Clause, choices: Choices, *, order: str = "statement") -> None:
+    def __init__(self, clause: Clause, choices: Choices, *, order: str = "statement", general: bool = False) -> None:
         self.clause, self.choices, self.order = clause, choices, order
+        self.general = general and clause.tense == "present"  # what is so each time: होता है, not है
         self.verb, self.shift = verb_of(clause, VERBS), clause.shift
         if clause.verb.name == "play" and not (
             isinstance(clause.accusative, NounPhrase) and is_game(clause.accusative)
@@ -224,7 +225,16 @@ class VerbGroup:
         key = (self.shift + VERB,)
         host = [Token(self.verb.host, key)] if self.verb.host else []
         why = self.question() if self._asks_why() else []
+        if self.modal == "have to" and self.negated:
+            return host + why + self._no_need()
         return host + why + self._negation() + self._forms()
+
+    def _no_need(self) -> list[Token]:
+        """जाने की ज़रूरत नहीं है: no need; जाना नहीं है would be a duty not to."""
+        modal, past = (self.shift + MODAL,), self.clause.tense == "past"
+        need = [Token("की", (), modal), Token("ज़रूरत", modal)]
+        last = Token("थी" if past else "है", (), modal)
+        return [Token(self.verb.stem + "ने", (self.shift + VERB,)), *need, *self._negation(), last]
 
     def _asks_why(self) -> bool:
         """Why, when and where come after the host noun; who and what, its owner or object, before it."""
@@ -248,7 +258,7 @@ class VerbGroup:
         if self.modal:
             return self._modal(key)
         if clause.verb.name == "be":
-            return [Token(self.copula(clause.tense == "past", self.found), key)]
+            return self.being(self.found, key)
         if self.perfective:
             done = clause.tense == "perfect"
             form = morphology.perfective(stem, one.gender, one.plural, followed=done)
@@ -266,6 +276,14 @@ class VerbGroup:
         if self.clause.tense == "past":
             return [Token(self.verb.stem, key), Token("रही", (), key), Token("थी", (), key)]
         return [Token(morphology.habitual(self.verb.stem, "f", False), key), Token("है", (), key)]
+
+    def being(self, one: Agreement, key: Keys) -> list[Token]:
+        """है, था; होता है of what is so each time."""
+        is_ = Token(self.copula(self.clause.tense == "past", one), key)
+        if not self.general:
+            return [is_]
+        form = morphology.habitual("हो", one.gender, one.plural and one.gender == "m")
+        return [Token(form, key), is_._replace(sure=(), possible=key)]
 
     @staticmethod
     def copula(past: bool, one: Agreement) -> str:
