@@ -60,7 +60,8 @@ def model_table(result: AncestorsResult) -> tuple[Row, list[Row]]:
     rows: list[Row] = []
     for variant in result.variants:
         own = result.found[variant.key]
-        error = "no attention" if own.alignment is None else f"{shown(own.alignment)}%"
+        unknown = "no attention" if variant.model.get("kind") == "lstm" else "alignments unknown"
+        error = unknown if own.alignment is None else f"{shown(own.alignment)}%"
         rows.append((variant.name, f"{own.facts['parameters']:,}", str(own.facts.get("updates", "")), error))
     return ("", "weights", "updates", "alignment error"), rows
 
