@@ -1,13 +1,16 @@
 """Speed of training recurrent translators: ours against plain torch.nn loops, on the same batches.
 
-    python benchmarks/recurrent_speed.py --data FOLDER [--size small] [--rounds 5] [--seconds 4] [--threads 2]
+    python benchmarks/recurrent_speed.py --data FOLDER [--size small] [--rounds 5] [--seconds 4] [--threads 2] [--quick]
+    python benchmarks/recurrent_speed.py --data FOLDER --joeynmt /tmp/joey --only joeynmt    # after:
+    pip install --no-deps --target /tmp/joey joeynmt==2.3.0
 
 FOLDER holds train.en and train.de (plain or .gz), for instance Multi30k's. All have the same widths, layers, tied
 matrices, label smoothing 0.1, dropout, fused AdamW and clipping, and alternate in turns of some seconds. Real source
 and target tokens per second of whole updates are counted; ratios are of neighbouring turns, with median and range. On a
 busy machine use --cpu-time with one thread: waiting for other processes then does not count.
 Peers (peers/recurrent.py): `lstm` against torch.nn.LSTM with packed sources, and unpacked; `rnn_attention` against a
-decoder that takes one step of Python per position, as JoeyNMT's does.
+decoder that takes one step of Python per position, as JoeyNMT's does, and with --joeynmt against JoeyNMT's own encoder
+and decoder (peers/joey_recurrent.py), on the same batches, sorted as JoeyNMT sorts them, with the same loss.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from peers.corpus import load_ids, save_ids, unpacked
+from peers.joey_recurrent import JoeyRecurrent, joey_modules
 from peers.recurrent import PlainLstm, StepByStep, UnpackedLstm
 from torch import nn
 
@@ -47,7 +51,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--vocab-size", type=int, default=5000)
     parser.add_argument("--cpu-time", action="store_true", help="count seconds of the processor, not of the clock")
-    return parser.parse_args()
+    parser.add_argument("--joeynmt", type=Path, help="folder that pip has installed it into (--target)")
+    parser.add_argument("--only", default="", help="only peers whose name contains this")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: size nano, short turns")
+    given = parser.parse_args()
+    if given.quick:
+        given.size, given.rounds, given.seconds = "nano", 2, 0.5
+    return given
 
 
 def updating(model: nn.Module, loss: Callable[[Any], tuple[torch.Tensor, int]]) -> Update:
@@ -73,8 +83,12 @@ def peer(model: nn.Module) -> Update:
     model.train()
 
     def loss(batch: Any) -> tuple[torch.Tensor, int]:
-        logits = model(batch.source, batch.source_lengths, batch.target_in)[batch.target_mask]
-        labels = batch.target_out[batch.target_mask]
+        order: Any = slice(None)
+        if getattr(model, "longest_first", False):
+            order = batch.source_lengths.argsort(descending=True)
+        wanted = batch.target_mask[order]
+        logits = model(batch.source[order], batch.source_lengths[order], batch.target_in[order])[wanted]
+        labels = batch.target_out[order][wanted]
         return F.cross_entropy(logits, labels, reduction="sum", label_smoothing=SMOOTHING), len(labels)
 
     return updating(model, loss)
@@ -107,6 +121,12 @@ def main() -> None:
         ("lstm", "torch.nn.LSTM, unpacked"): lambda: UnpackedLstm(vocabulary, **plain),
         ("rnn_attention", "step by step"): lambda: StepByStep(vocabulary, width=width, dropout=dropout),
     }
+    if given.joeynmt:
+        modules = joey_modules(given.joeynmt)
+        rows["rnn_attention", "joeynmt"] = lambda: JoeyRecurrent(modules, vocabulary, width=width, dropout=dropout)
+    rows = {key: make for key, make in rows.items() if given.only in key[1]}
+    if not rows:
+        raise SystemExit(f"--only {given.only}: no such peer. joeynmt needs --joeynmt FOLDER.")
     clock = time.process_time if given.cpu_time else time.perf_counter
     for (kind, name), make in rows.items():
         updates = [ours(kind, given.size, vocabulary), peer(make())]

@@ -18,7 +18,7 @@ from glassformer.explain.charts import shown_metrics
 from glassformer.explain.page import render_report
 from glassformer.explain.progress import Version, Watched
 from glassformer.explain.recording import record_writing, tokens_of
-from glassformer.explain.report import Report, Sample, ShownAlignment, ShownStep, certain, shown_sentence
+from glassformer.explain.report import Report, Sample, ShownAlignment, ShownStep, ShownTable, certain, shown_sentence
 from glassformer.explain.verdict import verdict
 from glassformer.models.transformer import Transformer, TransformerConfig
 from glassformer.nn.positions import sinusoidal
@@ -303,6 +303,25 @@ def test_texts_that_improved_can_be_read_on_a_phone(tmp_path: Path) -> None:
     page = render_report(Report(title="t", watched=[seen]))
     client, _, narrowest = widths_on_a_phone(page, tmp_path, part=".watched td")
     assert narrowest > client / 2
+
+
+def test_translations_can_be_read_on_a_phone(tmp_path: Path) -> None:
+    samples = [Sample("a question", ("right",), "an answer", exact=False)]
+    table = ShownTable("t", "T", "", ("", "n"), (("a" * 70, "1"), ("b", "2")))
+    page = render_report(Report(title="t", samples=samples, tables=[table]))
+    client, scroll, narrowest = widths_on_a_phone(page, tmp_path, part=".samples tbody td")
+    assert narrowest > client / 2
+    assert scroll <= client
+
+
+def test_the_mark_of_a_translation_is_not_cut(tmp_path: Path) -> None:
+    samples = [Sample("a question", ("right",) * 2, ".", exact=False)] * 3
+    look = """
+      const marks = [...document.querySelectorAll(".samples tbody td:first-child")];
+      const cut = marks.filter((one) => one.scrollWidth > one.clientWidth + 1);
+      document.body.dataset.cut = `${cut.length} of ${marks.length}`;
+    """
+    assert 'data-cut="0 of 3"' in drawn(render_report(Report(title="t", samples=samples)), tmp_path, script=look)
 
 
 def test_scores_are_rounded_once_and_say_how_they_were_decoded(tmp_path: Path) -> None:

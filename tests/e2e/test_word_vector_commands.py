@@ -65,6 +65,21 @@ def test_train_then_ask(command: Command, tmp_path: Path) -> None:
     assert np.array_equal(load(tmp_path / "w.bin").matrix, load(tmp_path / "v.bin").matrix)
 
 
+@pytest.mark.parametrize(
+    ("verb", "lines", "answers"),
+    [
+        ("neighbours", "king\nxyzzy\nqueen\n", 2),
+        ("analogy", "king - man + woman\nking - -\nking - xyzzy\nqueen - king + man\n", 2),
+        ("odd-one-out", "king queen man\nking\nqueen king woman\n", 2),
+    ],
+)
+def test_a_bad_line_does_not_lose_the_others(command: Command, file: Path, verb: str, lines: str, answers: int) -> None:
+    done = command("vectors", verb, file, "--json", stdin=lines.encode())
+    assert done.code == 2
+    assert len(done.out.splitlines()) == answers
+    assert len(done.err.splitlines()) == len(lines.splitlines()) - answers
+
+
 def test_analogies_from_arguments_and_stdin(command: Command, file: Path) -> None:
     shown = command("vectors", "analogy", file, "king", "-", "man", "+", "woman", "--top", 1)
     assert shown.out.split() == ["king", "+", "woman", "-", "man", "0.959", "queen"]

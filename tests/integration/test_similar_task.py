@@ -89,6 +89,17 @@ def test_the_verb_answers_arguments_and_lines(run: Path, command: Command) -> No
     assert rows[0]["score"] == pytest.approx(float(score), abs=1e-4)
 
 
+def test_a_bad_line_does_not_lose_the_other_pairs(run: Path, command: Command) -> None:
+    lines = "the film was good\tthe book was great\nno tab at all\n\nthe play was dull\tthe film was bad\n"
+    done = command("similar", run, stdin=lines.encode())
+    assert done.code == 2
+    assert [line.split("\t")[1] for line in done.out.splitlines()] == ["the film was good", "the play was dull"]
+    said = done.err.splitlines()
+    assert "stdin, line 2: got 'no tab at all' with 0 tabs" in said[0]
+    assert "stdin, line 3" in said[1]
+    assert len(said) == 2
+
+
 def test_the_report_shows_the_largest_mistakes(run: Path) -> None:
     assert "The largest mistakes" in (run / "report.html").read_text()
 

@@ -113,23 +113,15 @@ def classify(
 
 def classify_texts(encoder: TextEncoder, texts: list[str], *, top: int, as_json: bool) -> None:
     from glassformer.cli.embedding import note_cut
-    from glassformer.cli.pairs import given_texts, read_texts
-    from glassformer.cli.translating import stdin_blocks
+    from glassformer.cli.pairs import text_blocks
 
     encoder.probabilities()  # an error for a model without classes, before anything is read
-    each, piped = encoder.texts_each, texts in ([], ["-"])
-    if not piped:
+    if texts not in ([], ["-"]):
         note_file_names(texts)
-    cut, done, read, skipped = list[int](), 0, 0, Skipped("line")
-
-    def of_line(numbered: tuple[int, str]) -> list[Text]:
-        return read_texts([numbered[1]], each, where="stdin, line", done=numbered[0])
-
-    for lines in stdin_blocks() if piped else [texts]:
+    cut, done, skipped = list[int](), 0, Skipped("line")
+    for block in text_blocks(texts, encoder.texts_each, skipped):
         here = list[int]()
-        block = [*skipped.each(enumerate(lines, read), of_line)] if piped else given_texts(lines, each)
-        read += len(lines)
-        for text, guesses in zip(block, encoder.classify(block, top=top, cut=here) if block else [], strict=True):
+        for text, guesses in zip(block, encoder.classify(block, top=top, cut=here), strict=True):
             typer.echo(text_line(text, guesses, as_json=as_json))
         sys.stdout.flush()
         cut, done = cut + [done + number for number in here], done + len(block)

@@ -35,10 +35,12 @@ from glassformer.cli import (
     translating,
     word_vectors,
 )
+from glassformer.cli.bad_values import NamingValues
 from glassformer.errors import GlassformerError
 from glassformer.printable import printable, printable_message
 
 app = typer.Typer(
+    cls=NamingValues,
     help="Glassformer: Transformers you can see through. Train, translate, evaluate and explain on your own machine.",
     epilog="Start here:  glassformer demo",
     no_args_is_help=True,

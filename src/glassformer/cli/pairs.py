@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from glassformer.cli.skipping import Skipped
+from glassformer.cli.translating import stdin_blocks
 from glassformer.errors import DataError
 from glassformer.printable import printable, shortened
 
 if TYPE_CHECKING:
     from glassformer.tasks.classifying import Text
+
+
+def text_blocks(texts: Sequence[str], each: int | None, skipped: Skipped) -> Iterator[list[Text]]:
+    """The arguments; without any, or for "-", the lines of stdin as they arrive, without those that are no texts."""
+    if texts not in ([], ["-"]):
+        yield given_texts(texts, each)
+        return
+
+    def of_line(numbered: tuple[int, str]) -> list[Text]:
+        return read_texts([numbered[1]], each, where="stdin, line", done=numbered[0])
+
+    read = 0
+    for lines in stdin_blocks():
+        if block := [*skipped.each(enumerate(lines, read), of_line)]:
+            yield block
+        read += len(lines)
 
 
 def given_texts(texts: Sequence[str], each: int | None) -> list[Text]:

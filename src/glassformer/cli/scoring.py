@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.evaluating import Device, Json, load_noting
+from glassformer.cli.skipping import Skipped
 from glassformer.printable import printable
 
 if TYPE_CHECKING:
@@ -51,23 +52,21 @@ def similar(
 ) -> None:
     """Score pairs of texts: how similar they are, by a trained model or by the cosine of their vectors."""
     from glassformer.cli.embedding import note_cut
-    from glassformer.cli.pairs import given_texts, read_texts
-    from glassformer.cli.translating import stdin_blocks
+    from glassformer.cli.pairs import text_blocks
     from glassformer.tasks.embedding import TextEncoder
     from glassformer.tasks.scoring import texts_each
 
     encoder = load_noting(model, TextEncoder, device)
     encoder.scores([])  # an error for a model without scores, before anything is read
-    each, piped = texts_each(encoder), (texts or []) in ([], ["-"])
-    cut, done = list[int](), 0
-    for lines in stdin_blocks() if piped else [texts or []]:
+    cut, done, skipped = list[int](), 0, Skipped("line")
+    for block in text_blocks(texts or [], texts_each(encoder), skipped):
         here = list[int]()
-        block = read_texts(lines, each, where="stdin, line", done=done) if piped else given_texts(lines, each)
         for text, score in zip(block, encoder.scores(block, cut=here), strict=True):
             typer.echo(score_line(text, score, as_json=json_))
         sys.stdout.flush()
         cut, done = cut + [done + number for number in here], done + len(block)
     note_cut(cut, done, encoder)
+    skipped.end()
 
 
 def score_line(text: Text, score: float, *, as_json: bool) -> str:

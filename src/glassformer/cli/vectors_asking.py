@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer import limits
+from glassformer.cli.skipping import Skipped
 from glassformer.cli.word_vectors import Among, Json, Top, VectorsFile, open_vectors, show_json, words_or_lines
 from glassformer.errors import DataError, SettingsError
 from glassformer.printable import printable
@@ -84,14 +85,18 @@ def add_to(group: typer.Typer) -> None:
 
 def neighbours(file: VectorsFile, words: Words = None, top: Top = 10, among: Among = None, json_: Json = False) -> None:
     """Show the words nearest to each word, by cosine."""
-    vectors = open_vectors(file)
-    for word in words_or_lines(words):
-        found = vectors.neighbours(word, top=top, among=among)
+    vectors, skipped = open_vectors(file), Skipped("word")
+
+    def near(word: str) -> list[tuple[str, list[Neighbour]]]:
+        return [(word, vectors.neighbours(word, top=top, among=among))]
+
+    for word, found in skipped.each(words_or_lines(words), near):
         if json_:
             show_json({"word": word, "neighbours": [asdict(one) for one in found]})
             continue
         typer.echo(printable(word))
         show_neighbours(found)
+    skipped.end()
 
 
 def show_neighbours(found: Sequence[Neighbour]) -> None:
@@ -112,19 +117,23 @@ def analogy(
     json_: Json = False,
 ) -> None:
     """Add and subtract words: king - man + woman. The nearest words are shown, without those of the question."""
-    vectors = open_vectors(file)
-    asked = [" ".join(terms)] if terms and terms != ["-"] else words_or_lines(None)
-    for question in asked:
+    vectors, skipped = open_vectors(file), Skipped("question")
+
+    def answered(question: str) -> list[tuple[list[str], list[str], list[Neighbour]]]:
         plus, minus = parsed_terms(question)
         unspaced = next((word for word in (*plus, *minus) if word not in vectors and SIGN_INSIDE.search(word)), None)
         if unspaced:
-            raise SettingsError(f"{unspaced!r} is no word here. Write king - man + woman, with spaces around signs.")
-        found = vectors.analogy(plus, minus, top=top, among=among)
+            raise DataError(f"{unspaced!r} is no word here. Write king - man + woman, with spaces around signs.")
+        return [(plus, minus, vectors.analogy(plus, minus, top=top, among=among))]
+
+    asked = [" ".join(terms)] if terms and terms != ["-"] else words_or_lines(None)
+    for plus, minus, found in skipped.each(asked, answered):
         if json_:
             show_json({"plus": plus, "minus": minus, "answers": [asdict(one) for one in found]})
             continue
         typer.echo(" + ".join(map(printable, plus)) + "".join(f" - {printable(word)}" for word in minus))
         show_neighbours(found)
+    skipped.end()
 
 
 def parsed_terms(question: str) -> tuple[list[str], list[str]]:
@@ -135,17 +144,17 @@ def parsed_terms(question: str) -> tuple[list[str], list[str]]:
     for number, term in enumerate(question.split()):
         if term in ("+", "-", "−"):
             if sign and number:
-                raise SettingsError(f"{question!r}: two signs in a row. Write king - man + woman.")
+                raise DataError(f"{question!r}: two signs in a row. Write king - man + woman.")
             sign = term
             continue
         if not sign:
-            raise SettingsError(
+            raise DataError(
                 f"{question!r}: no sign before {term!r}. Write king - man + woman, with spaces around signs."
             )
         (plus if sign == "+" else minus).append(term)
         sign = ""
     if sign or not plus:
-        raise SettingsError(f"{question!r} is not a sum of words. Write king - man + woman, with spaces around signs.")
+        raise DataError(f"{question!r} is not a sum of words. Write king - man + woman, with spaces around signs.")
     return plus, minus
 
 
@@ -195,15 +204,15 @@ def given_vector(text: str) -> list[float]:
 
 def odd_one_out(file: VectorsFile, words: Words = None, json_: Json = False) -> None:
     """Find the word that does not belong with the others."""
-    vectors = open_vectors(file)
+    vectors, skipped = open_vectors(file), Skipped("line")
     groups = [words] if words and words != ["-"] else (line.split() for line in words_or_lines(None))
-    for group in groups:
-        found = vectors.odd_one_out(group)
+    for found in skipped.each(groups, lambda group: [vectors.odd_one_out(group)]):
         if json_:
             show_json({"odd": found[0].word, "words": [asdict(one) for one in found]})
             continue
         for number, one in enumerate(found):
             typer.echo(f"  {one.cosine:6.3f}  {printable(one.word)}{'' if number else '   <- the odd one out'}")
+    skipped.end()
 
 
 def convert(

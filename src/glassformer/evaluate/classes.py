@@ -31,15 +31,25 @@ def class_metrics(labels: Sequence[Label] | None = None) -> tuple[Metric, ...]:
     table = partial(class_table, labels=None if labels is None else tuple(labels))
     return (
         Metric("accuracy", "accuracy", percent_of, right_counts, unit="%", judges_one=True, scale=PERCENT),
-        Metric("f1", "macro F1", macro_f1, table, unit="%", scale=PERCENT),
-        Metric("matthews", "Matthews correlation", matthews, table, digits=3, scale=CORRELATION),
+        Metric("f1", "macro F1", macro_f1, table, unit="%", scale=PERCENT, exceptions=class_exceptions),
+        Metric(
+            "matthews",
+            "Matthews correlation",
+            matthews,
+            table,
+            digits=3,
+            scale=CORRELATION,
+            exceptions=class_exceptions,
+        ),
     )
 
 
 def with_positive(metrics: tuple[Metric, ...], positive: Label) -> tuple[Metric, ...]:
     """The metrics, with F1 of one class after accuracy: what GLUE reports for MRPC and QQP."""
     counts = partial(positive_counts, positive=positive)
-    one = Metric("f1_positive", f"F1 of {positive}", positive_f1, counts, unit="%", scale=PERCENT)
+    one = Metric(
+        "f1_positive", f"F1 of {positive}", positive_f1, counts, unit="%", scale=PERCENT, exceptions=f1_exceptions
+    )
     return (*metrics[:1], one, *metrics[1:])
 
 
@@ -53,6 +63,35 @@ def positive_counts(predictions: Sequence[Label], examples: Sequence[Any], *, po
 def positive_f1(summed: Counts) -> NDArray[np.float64]:
     """[right, predicted, true] -> 2 right / (predicted + true) in percent; 0 if the class never occurs."""
     return 200 * summed[:, 0] / np.maximum(summed[:, 1] + summed[:, 2], 1)
+
+
+def f1_exceptions(values: Counts) -> Counts | None:
+    """After examples that are all right, [right, predicted, true]: the class is missed, or predicted wrongly."""
+    if np.any(values[:, 0] != values[:, 1]) or np.any(values[:, 0] != values[:, 2]) or not values.any():
+        return None
+    return np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def class_exceptions(values: Counts) -> Counts | None:
+    """(ways, 3 K + 1) After examples that are all right: one of a class that is taken for another; or the reverse.
+
+    Scores change most between the rarest classes (macro F1) or the most frequent (Matthews), so there are few ways.
+    """
+    right, _, true = by_class(values)
+    hits, count, frequency = int(right.sum()), right.shape[1], true.sum(axis=0)
+    order = [int(place) for place in np.argsort(frequency, kind="stable") if frequency[place]]
+    ends = sorted({*order[:2], *order[-2:]})
+    ways: list[tuple[int, ...]] = [(one, count + one, 2 * count + one) for one in ends]
+    if hits == len(values):
+        ways = [(count + other, 2 * count + one) for one in ends for other in ends if one != other]
+        ways = ways or [(2 * count + one,) for one in ends]  # a single class: taken for one that is not there
+    elif hits or not ways:
+        return None
+    added = np.zeros((len(ways), values.shape[1]))
+    added[:, -1] = 1
+    for row, places in zip(added, ways, strict=True):
+        row[list(places)] = 1
+    return added
 
 
 def true_labels(examples: Sequence[Sequence[Any]]) -> list[Label]:

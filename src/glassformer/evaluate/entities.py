@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from glassformer.data.schemes import Span, spans_of
 from glassformer.evaluate.classes import PERCENT
-from glassformer.evaluate.metric import Counts, Metric, percent_of
+from glassformer.evaluate.metric import Counts, Metric, ScoreOf, percent_of
 
 Labels = Sequence[str]
 MISSED = ""  # in the confusion of types: no entity
@@ -55,9 +55,21 @@ def recall(summed: Counts) -> NDArray[np.float64]:
     return percent_of(summed[:, [0, 2]])
 
 
-ENTITY_F1 = Metric("f1", "entity F1", f1, entity_counts, unit="%", scale=PERCENT)
-PRECISION = Metric("entity_precision", "entity precision", precision, entity_counts, unit="%", scale=PERCENT)
-RECALL = Metric("entity_recall", "entity recall", recall, entity_counts, unit="%", scale=PERCENT)
+def entity_exceptions(values: Counts) -> Counts | None:
+    """After sentences that are all right, [right, predicted, true]: a usual one that is all wrong; or the reverse."""
+    usual = values.mean(axis=0)
+    if not usual[2] or (usual[0] and not np.all(values == values[:, :1])):
+        return None
+    return np.array([[0, usual[2], usual[2]] if usual[0] else [usual[2]] * 3])
+
+
+def _metric(key: str, label: str, score: ScoreOf) -> Metric:
+    return Metric(key, label, score, entity_counts, unit="%", scale=PERCENT, exceptions=entity_exceptions)
+
+
+ENTITY_F1 = _metric("f1", "entity F1", f1)
+PRECISION = _metric("entity_precision", "entity precision", precision)
+RECALL = _metric("entity_recall", "entity recall", recall)
 WORD_ACCURACY = Metric(
     "accuracy", "accuracy of words", percent_of, word_counts, unit="%", judges_one=True, scale=PERCENT
 )

@@ -13,6 +13,7 @@ from glassformer.evaluate.metric import Counts, Measured, Metric, check_alike, p
 from glassformer.evaluate.score import Score
 
 RESAMPLES, SEED = 1000, 12345
+Z = 1.96  # of a normal distribution: 95% is within
 
 
 def score_with_interval(
@@ -32,7 +33,7 @@ def score_with_interval(
     if metric.own_interval is not None:
         return replace(metric.own_interval(predictions, examples, resamples), decoding=decoding)
     found = Measured(metric, metric.counts(predictions, examples))
-    low, high = share_interval(found) or bootstrap(found, resamples=resamples)
+    low, high = share_interval(found) or widened(found, bootstrap(found, resamples=resamples))
     signature = metric.signature(examples) if metric.signature else ""
     return Score(metric.label, found.total, low, high, signature, len(examples), decoding, key=metric.key)
 
@@ -61,6 +62,20 @@ def bootstrap(found: Measured, *, resamples: int = RESAMPLES, seed: int = SEED) 
     return low, high
 
 
+def widened(found: Measured, interval: tuple[float, float]) -> tuple[float, float]:
+    """The interval, with a width if all examples are right, or all wrong: resamples of them are all alike.
+
+    Wilson's limit for n right examples is n / (n + z^2): the score after z^2 = 3.84 wrong ones. The same number is
+    added here, where it changes the score most: all in one class, taken for one other. So the limit is that of
+    accuracy if classes are equally frequent, and farther away if the score depends on a class with few examples.
+    """
+    ways = found.metric.exceptions(found.values) if found.metric.exceptions else None
+    if ways is None:
+        return interval
+    scores = found.metric.score(found.values.sum(axis=0) + Z * Z * ways)
+    return min(interval[0], float(scores.min())), max(interval[1], float(scores.max()))
+
+
 def drawn_sum(values: Counts, drawn: np.ndarray) -> Counts:
     """(counts,) The sum over the drawn examples; an index may occur several times."""
     times: Counts = np.bincount(drawn, minlength=len(values)).astype(np.float64)
@@ -70,7 +85,7 @@ def drawn_sum(values: Counts, drawn: np.ndarray) -> Counts:
 
 def wilson(right: int, count: int) -> tuple[float, float]:
     """The 95% interval of a share, by Wilson (1927); it holds for few examples and for shares near 0 and 1."""
-    z, share = 1.96, right / count
+    z, share = Z, right / count
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
     return max(0.0, middle - half), min(1.0, middle + half)

@@ -64,6 +64,8 @@ class Metric:
         None  # examples -> how it is computed, so that others can compare
     )
     applies: Callable[[Sequence[Any]], bool] | None = None  # examples -> whether any of them is measured; None: all are
+    # If all examples are right, or all wrong: (ways, counts), what an example of the other kind may add; None if not
+    exceptions: Callable[[Counts], Counts | None] | None = None
     # Where the field has a fixed way to compute the interval: (predictions, examples, resamples) -> Score
     own_interval: Callable[[Sequence[Any], Sequence[Any], int], Score] | None = None
 

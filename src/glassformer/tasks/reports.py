@@ -13,6 +13,7 @@ from glassformer.explain.page import render_report
 from glassformer.explain.progress import ShownProgress, Watched, watched
 from glassformer.explain.report import Report, certain
 from glassformer.explain.verdict import Facts, verdict
+from glassformer.printable import counted
 from glassformer.store.run import RunFolder
 from glassformer.store.weights import parameter_count
 from glassformer.tasks.evaluating import Evaluation
@@ -144,7 +145,7 @@ def facts(
         "Model": task.model_facts(setup, parameters),
         "Training": [
             *ended_facts(about.get("training", {})),
-            ("Machine", f"{train.device}, {train.threads} threads" + in_words(train.ranks)),
+            ("Machine", f"{train.device}, {counted(train.threads, 'thread')}" + in_words(train.ranks)),
             *smoothing_facts(train.label_smoothing, task.vocabulary(setup)),
             ("Learning rate", f"{train.lr:g}, {train.schedule} after {train.warmup} steps of warm-up"),
             *([(task.units.capitalize(), f"{examples:,}")] if examples else []),

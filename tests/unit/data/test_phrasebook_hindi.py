@@ -41,6 +41,27 @@ def test_nouns(name: str, forms: str) -> None:
     assert found == forms.split()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (" not have to ", "ज़रूरत नहीं है"),  # no need, and not a duty not to
+        (" when the weather is ", "होता है"),
+        (" when she has time", "होता है"),
+    ],
+)
+def test_negated_duties_and_what_is_so_each_time(book: Phrasebook, pattern: str, said: str) -> None:
+    found = [p for p in book.train if pattern in p.source]
+    assert found
+    for phrase in found:
+        assert all(said in one for one in phrase.references), phrase
+
+
+def test_childhood_is_past_and_questions_of_time_are_not_habits(book: Phrasebook) -> None:
+    young = [p for p in book.train if p.source.startswith("When ") and " was young" in p.source]
+    assert young
+    assert not any("होता" in p.references[0].partition(",")[0] for p in young)
+
+
 def test_fathers_kings_and_uncles_keep_their_ending() -> None:
     for name in ("father", "king", "uncle", "grandfather"):
         noun = NOUNS[name][0]

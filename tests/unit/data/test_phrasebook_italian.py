@@ -39,6 +39,24 @@ def test_articles(word: str, gender: str, forms: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("english", "italian"),
+    [("in the kitchen", "in cucina"), ("in the bathroom", "in bagno"), ("in the city", "in città")],
+)
+def test_usual_places_have_no_article(book: Phrasebook, english: str, italian: str) -> None:
+    found = [p for p in book.train if english in p.source]
+    assert found
+    for phrase in found:
+        assert italian in phrase.references[0], phrase
+        assert any("nella " in one or "nel " in one for one in phrase.references), "the article is right too"
+
+
+def test_other_places_keep_their_article(book: Phrasebook) -> None:
+    for phrase in book.train:
+        if "in the dirty kitchen" in phrase.source or "in your kitchen" in phrase.source:
+            assert "in cucina" not in phrase.references[0], phrase
+
+
+@pytest.mark.parametrize(
     ("name", "forms"),  # masculine, feminine, masculine plural, feminine plural
     [
         ("red", "rosso rossa rossi rosse"),

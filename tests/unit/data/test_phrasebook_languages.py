@@ -127,6 +127,22 @@ def test_must_and_have_to_are_one_word_in_german() -> None:
         assert any(" has to " in one or " have to " in one for one in phrase.references), phrase
 
 
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_streets_and_roads_are_one_word_in_the_other_languages(code: str) -> None:
+    phrases = phrasebook(source=code, target="en", train=1_500, valid=0, test=0, seed=4).train
+    found = [p for p in phrases if {"street", "road", "streets", "roads"} & set(words(p.references[0]))]
+    assert len(found) > 5
+    for phrase in found:
+        if "which" not in phrase.references[0].lower() and "how many" not in phrase.references[0].lower():
+            kinds = {"street" in one for one in phrase.references}
+            assert kinds == {True, False}, phrase
+
+
+def test_nobody_is_too_healthy() -> None:
+    for phrase in phrasebook(train=6_000, valid=0, test=0, seed=9).train:
+        assert not {"healthy", "tasty", "lovely"} & set(words(phrase.source.partition(" too ")[2])), phrase
+
+
 def test_english_is_learned_without_contractions_but_both_are_references() -> None:
     assert [token.text for token in spelled_out([Token("didn't", (-1,), (-2,)), Token("can't", (-1, 3))])] == [
         "did", "not", "cannot",

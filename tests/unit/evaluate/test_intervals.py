@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from glassformer.errors import DataError
-from glassformer.evaluate.classes import ACCURACY, MATTHEWS
-from glassformer.evaluate.intervals import bootstrap, score_with_interval
-from glassformer.evaluate.metric import Measured
+from glassformer.evaluate.classes import ACCURACY, MACRO_F1, MATTHEWS, class_metrics
+from glassformer.evaluate.entities import ENTITY_F1
+from glassformer.evaluate.intervals import bootstrap, score_with_interval, widened
+from glassformer.evaluate.metric import Measured, Metric, measured
 from glassformer.evaluate.perplexity import PERPLEXITY
 from glassformer.evaluate.translation import EXACT
 
@@ -73,3 +75,57 @@ def test_how_it_was_decoded_is_kept() -> None:
 def test_unequal_numbers_are_refused() -> None:
     with pytest.raises(DataError, match="the same number of each"):
         score_with_interval(ACCURACY, ["a"], EXAMPLES)
+
+
+def test_equally_frequent_classes_have_the_interval_of_accuracy_if_all_are_right() -> None:
+    examples = [("text", "ab"[i % 2]) for i in range(100)]
+    right = [label for _, label in examples]
+    accuracy, f1, matthews = (score_with_interval(metric, right, examples) for metric in class_metrics("abc"))
+    assert accuracy.low == pytest.approx(100 * 100 / 103.8416)
+    assert (f1.low, f1.high) == pytest.approx((accuracy.low, 100.0), abs=0.01)
+    assert 0.9 < matthews.low < 0.95  # type: ignore[operator]
+    assert matthews.high == 1
+
+
+def test_a_class_with_few_examples_widens_the_interval_of_macro_f1() -> None:
+    """By hand: two classes of 2 and 2 examples, 3.84 of the first taken for the second; the third is not touched."""
+    examples = [("text", "a" if i > 3 else "bc"[i % 2]) for i in range(100)]
+    score = score_with_interval(MACRO_F1, [label for _, label in examples], examples)
+    rare = 2 * 2 / (2 * 2 + 1.96**2)
+    assert score.low == pytest.approx(100 * (1 + 2 * rare) / 3)
+    assert score.high == pytest.approx(100)
+
+
+@pytest.mark.parametrize("labels", ["aab", "abcdefgh", "aabbbccccccccddd"])
+@pytest.mark.parametrize("metric", [MACRO_F1, MATTHEWS], ids=["macro F1", "Matthews"])
+def test_no_other_pair_of_classes_lowers_the_score_more(metric: Metric, labels: str) -> None:
+    examples = [("text", label) for label in labels * 5]
+    values = metric.counts(list(labels * 5), examples)
+    count = len(set(labels))
+    every = np.zeros((count * count, 3 * count + 1))
+    for row, (one, other) in zip(every, np.ndindex(count, count), strict=True):
+        row[[count + other, 2 * count + one, -1]] = [float(one != other)] * 3
+    lowest = metric.score(values.sum(axis=0) + 1.96**2 * every).min()
+    assert score_with_interval(metric, list(labels * 5), examples).low == pytest.approx(lowest)
+
+
+@pytest.mark.parametrize("metric", [MACRO_F1, MATTHEWS, ENTITY_F1], ids=["macro F1", "Matthews", "entity F1"])
+def test_all_wrong_has_a_width_too(metric: Metric) -> None:
+    labels: list[Any] = ["a", "b"] if metric is not ENTITY_F1 else [["B-x", "O"], ["O", "B-y"]]
+    examples = [("text", labels[i % 2]) for i in range(50)]
+    score = score_with_interval(metric, [labels[1 - i % 2] for i in range(50)], examples)
+    assert score.low == score.value
+    assert score.high > score.value + 0.01  # type: ignore[operator]
+
+
+def test_entities_that_are_all_right_have_the_interval_of_the_sentences() -> None:
+    labels = [("text", ["B-x"] * (1 + i % 3)) for i in range(30)]
+    score = score_with_interval(ENTITY_F1, [one for _, one in labels], labels)
+    assert (score.low, score.high) == pytest.approx((100 * 30 / 33.8416, 100.0))
+
+
+def test_one_class_alone_and_one_mistake() -> None:
+    alone = score_with_interval(MACRO_F1, ["a"] * 20, [("text", "a")] * 20)
+    assert alone.low == pytest.approx(100 * 40 / (40 + 1.96**2))
+    mistake = measured([MACRO_F1], ["b", *PREDICTIONS[1:]], EXAMPLES)["f1"]
+    assert widened(mistake, (70.0, 80.0)) == (70.0, 80.0)

@@ -171,7 +171,11 @@ def test_the_help_of_a_lesson_names_all_that_it_takes(name: str) -> None:
 
 def test_large_tables_are_cut_on_the_terminal_only() -> None:
     computed = compute("cat", {"texts": (ODD["200 words"],), "width": 8})
-    assert "of 200 rows are shown; --json has all." in shown(computed)
+    page = shown(computed)
+    assert "16 of 200 rows are shown; --json has all." in page
+    assert "16 of 200 columns are shown; --json has all." in page
+    assert "sum" in page, "the sums are of all 200 columns, so they are shown although columns are left out"
+    assert page.count("1.000") >= 16
     assert len(computed.table("pattern").rows) == 200
 
 

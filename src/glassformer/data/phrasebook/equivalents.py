@@ -13,6 +13,7 @@ from glassformer.data.phrasebook.aligned import Token
 from glassformer.data.phrasebook.clause import CONTRACTED, MODAL, Clause
 from glassformer.data.phrasebook.meaning import Compared, Existing, Greeted, Joined, Meaning
 from glassformer.data.phrasebook.nominal import Fixed, NounPhrase, Pronoun, Referring
+from glassformer.data.phrasebook.nouns import NOUNS
 from glassformer.data.phrasebook.verbs import MODALS
 
 _FULL = {short: full if full == "can" else f"{full} not" for full, short in CONTRACTED.items()} | {"can't": "cannot"}
@@ -20,6 +21,7 @@ _SHORT = {full: short for short, full in _FULL.items()}
 _NEGATIONS = frozenset((-1, -11))  # the keys of "not" in a first and a second clause
 _SWAPPED = {"he": "she", "she": "he", "him": "her", "his": "her", "himself": "herself"}
 _DUTIES = {"must": "have to", "have to": "must"}
+_WAYS = {"street": "road", "road": "street"}
 _MOST = 4  # pronouns that are changed independently
 
 
@@ -48,6 +50,12 @@ def with_contractions(sentences: list[str]) -> list[str]:
     return found
 
 
+def with_ways(sentences: list[str]) -> list[str]:
+    """The sentences, and each of them with "road" for "street" or the other way round: one word in the others."""
+    swapped = (" ".join(_WAYS.get(word, word) for word in text.split(" ")) for text in sentences)
+    return [*sentences, *swapped]
+
+
 def without_contractions(sentence: str) -> str:
     """The sentence with "did not" for "didn't", and so on."""
     for contracted, full in _FULL.items():
@@ -57,8 +65,30 @@ def without_contractions(sentence: str) -> str:
 
 def changed_wordings(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
     """The English tokens after each change that may make no difference, while `meaning` has the same change."""
+    yield from _changed_grammar(meaning, english)
+    for other in swapped_nouns(meaning, english):
+        yield other
+        yield from _changed_grammar(meaning, other)
+
+
+def _changed_grammar(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
     yield from swapped_genders(meaning, english)
     yield from swapped_duties(meaning, english)
+
+
+def swapped_nouns(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
+    """ "road" for "street", and the other way round, which is Straße, strada, सड़क."""
+    for part in _nominals(meaning):
+        if not isinstance(part, NounPhrase) or part.noun.english not in _WAYS:
+            continue
+        before = part.noun
+        part.noun = NOUNS[_WAYS[before.english]]
+        texts = {before.english: part.noun.english, before.plural: part.noun.plural}
+        yield [
+            token._replace(text=texts.get(token.text, token.text)) if part.key in token.sure else token
+            for token in english
+        ]
+        part.noun = before
 
 
 def swapped_duties(meaning: Meaning | None, english: list[Token]) -> Iterator[list[Token]]:
@@ -119,6 +149,8 @@ def _nominals(meaning: Meaning | None) -> Iterator[object]:
         yield meaning.other
     elif isinstance(meaning, Greeted):
         yield meaning.thing
+    elif isinstance(meaning, Existing):
+        yield from (meaning.thing, meaning.where.inner)
 
 
 def _of_clause(clause: Clause) -> Iterator[object]:

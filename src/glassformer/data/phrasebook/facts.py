@@ -52,10 +52,18 @@ def _described(draw: Draw) -> tuple[NounPhrase, Adjective]:
     return phrase, adjective
 
 
+# Nobody is too healthy: with these, "too" is rare, and "very" is meant.
+_PRAISE = tuple([
+    "beautiful", "clean", "clever", "fresh", "friendly", "good", "happy", "healthy", "lovely", "nice", "tasty",
+])  # fmt: skip
+
+
 def predicate(draw: Draw, name: str) -> Draft:
     """The soup is very hot. / Die Suppe ist sehr heiß."""
     phrase, adjective = _described(draw)
     degree = draw.one((("", ""), ("", ""), ("very ", "sehr "), ("too ", "zu ")))
+    if degree[0] == "too " and adjective.english in _PRAISE:
+        degree = ("very ", "sehr ")
     complement = Fixed(draw.key(), degree[0] + adjective.english, degree[1] + adjective.german)
     clause = _be(draw, phrase, complement, "past" if draw.chance(0.3) else "present")
     clause.negated, clause.contracted = draw.chance(0.25), draw.chance(0.4)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import Clause
-from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Prepositional
+from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Prepositional, linked
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +72,20 @@ Meaning = Said | Enjoyed | Joined | Compared | Existing | Greeted
 
 class MissingWord(LookupError):
     """A language has no word, or no construction, for a part of a phrase."""
+
+
+def verb_of(clause: Clause, verbs: Mapping[str, T]) -> T:
+    """The verb of a clause in a language, from its table by English name; to know a fact has a row of its own."""
+    name = "know#fact" if clause.verb.infinitive == "wissen" else clause.verb.name
+    if name not in verbs:
+        raise MissingWord(name)
+    return verbs[name]
+
+
+def fixed(part: Fixed, expressions: Mapping[str, tuple[str, ...]], choices: Choices) -> list[Token]:
+    """An expression in a language, from its table by English wording: ieri sera, घर पर."""
+    if part.source not in expressions:
+        raise MissingWord(part.source)
+    wordings = expressions[part.source]
+    which = choices.pick(f"wording {part.key}", len(wordings)) if len(wordings) > 1 else 0
+    return linked(part.key, len(part.source.split()), wordings[which])

@@ -22,7 +22,7 @@ from glassformer.data.phrasebook import constructions as simple
 from glassformer.data.phrasebook import facts, greetings, sentences, situations
 from glassformer.data.phrasebook.aligned import words
 from glassformer.data.phrasebook.documents import DOCUMENT_PAIRS, DOCUMENT_SENTENCES
-from glassformer.data.phrasebook.equivalents import with_contractions, without_contractions
+from glassformer.data.phrasebook.equivalents import with_contractions, with_ways, without_contractions
 from glassformer.data.phrasebook.language import Language, language_named
 from glassformer.data.phrasebook.meaning import MissingWord
 from glassformer.data.phrasebook.nouns import NOUNS
@@ -253,7 +253,7 @@ def document_sentences(*, source: str = "en", target: str = "de") -> list[Phrase
 def turned(phrase: Phrase) -> Phrase:
     """The phrase in the other direction: its first reference is the source."""
     sure, possible = (frozenset((j, i) for i, j in links) for links in (phrase.sure, phrase.possible))
-    wordings = with_contractions([phrase.source, without_contractions(phrase.source)])
+    wordings = with_contractions(with_ways([phrase.source, without_contractions(phrase.source)]))
     references = tuple(dict.fromkeys(wordings))
     return replace(phrase, source=phrase.references[0], references=references, sure=sure, possible=possible)
 

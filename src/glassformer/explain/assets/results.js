@@ -59,7 +59,7 @@ function drawSamples(data, section) {
     more.textContent = `Show all ${whole(chosen.length)}`;
     more.hidden = chosen.length <= most;
   }
-  const head = ["", "Source", "Translation", "Reference"].map((name) => heading(name));
+  const head = ["", "Source", "Translation", "Reference"].map((name) => heading(name, { class: name && "third" }));
   if (exact && exact < data.samples.length) {
     section.append(choice([["all", "All"], ["equal", "✓ Equal"], ["differs", "✗ Different"]], "all", (key) => { filter = key; show(); }));
   }
@@ -73,7 +73,7 @@ function sampleRow(sample) {
   const score = isNumber(sample.score) ? el("div", { class: "note num" }, `score ${short(sample.score)}`) : null;
   const references = sample.exact && sample.references.length === 1 ? [el("span", { class: "same" }, "the same")]
     : sample.references.map((text) => el("div", {}, words(text)));
-  return el("tr", {}, el("td", {}, mark, score),
+  return el("tr", {}, el("td", { class: "fits mark" }, mark, score),
     el("td", { "data-name": "Source" }, words(sample.source)),
     el("td", { "data-name": "Translation" }, words(sample.hypothesis)),
     el("td", { "data-name": "Reference" }, references));

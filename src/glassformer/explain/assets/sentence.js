@@ -4,7 +4,7 @@ function drawSentence(data, section) {
   const { sentence } = data;
   section.append(
     el("p", { class: "pair" }, words(sentence.text), el("span", { class: "arrow", "aria-hidden": "true" }, "→"), el("span", { class: "spoken" }, " becomes "), words(sentence.translation)),
-    el("h3", {}, "Source pieces and their ids"), chips(sentence.source, sentence.source_ids));
+    el("h3", {}, "Source pieces and their ids, as they are read"), chips(sentence.source, sentence.source_ids));
   if (sentence.trace.length) {
     section.append(el("details", {}, el("summary", {}, "How the tokenizer split the text"), el("pre", {}, sentence.trace.map((line) => [words(line), "\n"]))));
   }

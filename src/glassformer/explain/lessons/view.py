@@ -100,8 +100,9 @@ class Grid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         one = self.table
-        rows = [[label(cell_text(one, i, cell)) for i, cell in enumerate(row)] for row in one.rows[:MOST]]
-        names = [label(printable(name)) for name in one.columns[: MOST + 1]]
+        places = [*range(len(one.columns))[: MOST + 1], *sums_of(one)]
+        rows = [[label(cell_text(one, i, row[i])) for i in places] for row in one.rows[:MOST]]
+        names = [label(printable(one.columns[i])) for i in places]
         widths = [max(map(cell_len, (name, *(row[i] for row in rows)))) for i, name in enumerate(names)]
         groups = list(column_groups([width + 2 for width in widths[1:]], options.max_width - widths[0]))
         for group in groups:
@@ -109,7 +110,8 @@ class Grid:
             if group is not groups[-1]:
                 yield Text()
         yield from left_out(len(rows), len(one.rows), "rows")
-        yield from left_out(len(names) - 1, len(one.columns) - 1, "columns")
+        parts = len(one.columns) - 1 - len(sums_of(one))
+        yield from left_out(min(MOST, parts), parts, "columns")
 
     def part(self, rows: Sequence[Sequence[str]], names: Sequence[str], places: Sequence[int]) -> RichTable:
         shown = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -119,6 +121,11 @@ class Grid:
         for row in rows:
             shown.add_row(Text(row[0]), *(Text(row[place]) for place in places))
         return shown
+
+
+def sums_of(one: Table) -> range:
+    """The places of the sums after a shaded matrix, if its last columns are left out: the sums are of all columns."""
+    return range(one.shaded + 1, len(one.columns)) if one.shaded > MOST else range(0)
 
 
 def label(text: str) -> str:

@@ -60,7 +60,8 @@ def model_table(result: AncestorsResult) -> tuple[Row, list[Row]]:
     rows: list[Row] = []
     for variant in result.variants:
         own = result.found[variant.key]
-        error = "no attention" if own.alignment is None else f"{shown(own.alignment)}%"
+        unknown = "no attention" if variant.model.get("kind") == "lstm" else "alignments unknown"
+        error = unknown if own.alignment is None else f"{shown(own.alignment)}%"
         rows.append((variant.name, f"{own.facts['parameters']:,}", str(own.facts.get("updates", "")), error))
     return ("", "weights", "updates", "alignment error"), rows
 
@@ -77,7 +78,8 @@ def notes_of(result: AncestorsResult) -> Mapping[str, str]:
         f"greedy, {PACE_TEXTS} sentences at a time.",
         "gradients": "Norm of the gradient of the state that writes the first target token with respect to each source "
         "token, by the tokens read after it, relative to the last one. The factor is the slope of all distances.",
-        "models": "Updates in the time that each run had. Alignment: the best attention head against known alignments.",
+        "models": f"Updates {'of' if result.facts.get('steps') else 'in the time of'} each run. Alignment: the best "
+        "attention head against known alignments.",
     }
 
 

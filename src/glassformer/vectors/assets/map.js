@@ -5,11 +5,25 @@ const canvas = document.getElementById("map"), pen = canvas.getContext("2d");
 const byId = id => document.getElementById(id);
 const rows = new Map(data.words.map((word, row) => [word.toLowerCase(), row]).reverse());
 const FONT = 13, MARGIN = 0.06, MOST_ZOOM = 400;
-let layout = 0, scale = 1, middle = [0.5, 0.5], chosen = -1, frame = 0;
+let layout = 0, turned = false, scale = 1, middle = [0.5, 0.5], chosen = -1, frame = 0;
 
 const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const side = () => Math.min(canvas.clientWidth, canvas.clientHeight) * (1 - 2 * MARGIN) * scale;
-const points = () => data.layouts[layout].points;
+for (const one of data.layouts) {
+  one.turned = one.points.map(([x, y]) => [y, x]);
+  one.size = [0, 1].map(axis => one.points.reduce((most, point) => Math.max(most, 2 * Math.abs(point[axis] - 0.5)), 0.02));
+}
+const points = () => turned ? data.layouts[layout].turned : data.layouts[layout].points;
+function side() {
+  const size = data.layouts[layout].size, [across, down] = turned ? [size[1], size[0]] : size;
+  return Math.min(canvas.clientWidth / across, canvas.clientHeight / down) * (1 - 2 * MARGIN) * scale;
+}
+
+// Only distances mean something, so on a tall screen a wide picture is mirrored at its diagonal.
+function fit() {
+  const size = data.layouts[layout].size, turn = canvas.clientHeight > canvas.clientWidth !== size[1] > size[0];
+  if (turn !== turned) [turned, middle] = [turn, [middle[1], middle[0]]];
+}
+
 function place(row) {
   const [x, y] = points()[row], size = side();
   return [canvas.clientWidth / 2 + (x - middle[0]) * size, canvas.clientHeight / 2 + (y - middle[1]) * size];
@@ -17,6 +31,7 @@ function place(row) {
 
 function draw() {
   frame = 0;
+  fit();
   const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
@@ -27,24 +42,33 @@ function draw() {
   if (chosen >= 0) lines(near);
   const taken = new Map(), first = chosen < 0 ? [] : [chosen, ...near], listed = new Set(first);
   const order = [...first, ...data.words.keys()].filter((row, i) => i < first.length || !listed.has(row));
-  for (const row of order) {
-    const [x, y] = place(row), marked = listed.has(row);
-    if (x < -50 || y < -20 || x > width + 50 || y > height + 20) continue;
-    pen.fillStyle = row === chosen ? color("--mark") : marked ? color("--near") : soft;
+  const seen = order.map(row => [row, ...place(row), listed.has(row)])
+    .filter(([row, x, y]) => x >= 0 && y >= 0 && x <= width && y <= height);
+  const shade = (row, marked, usual) => row === chosen ? color("--mark") : marked ? color("--near") : usual;
+  for (const [row, x, y, marked] of seen) {
+    pen.fillStyle = shade(row, marked, soft);
     pen.beginPath();
-    pen.arc(x, y, marked ? 4 : 2, 0, 7);
+    pen.arc(x, y, marked ? 4 : width < 600 ? 1.5 : 2, 0, 7);
     pen.fill();
+  }
+  pen.strokeStyle = color("--paper");
+  pen.lineWidth = 4;
+  pen.lineJoin = "round";
+  for (const [row, x, y, marked] of seen) {
     pen.font = `${row === chosen ? "bold " : ""}${FONT}px system-ui, sans-serif`;
-    const box = free(taken, x, y, pen.measureText(data.words[row]).width, width);
+    const box = free(taken, x, y, pen.measureText(data.words[row]).width, width, height);
     if (!box) continue;
-    if (!marked) pen.fillStyle = ink;
-    pen.fillText(data.words[row], box[0], box[1] + FONT / 2 + 1);
+    const line = [data.words[row], box[0], box[1] + FONT / 2 + 1];
+    pen.strokeText(...line);  // no point crosses a letter
+    pen.fillStyle = shade(row, marked, ink);
+    pen.fillText(...line);
   }
 }
 
 function lines(near) {
   const [x, y] = place(chosen);
   pen.strokeStyle = color("--line");
+  pen.lineWidth = 1;
   for (const row of near) {
     const [a, b] = place(row);
     pen.beginPath();
@@ -55,10 +79,10 @@ function lines(near) {
 }
 
 // The place of a label right or left of its point, above or below it, that no other label has; or nothing.
-function free(taken, x, y, width, most) {
-  const high = FONT + 3;
-  for (const [left, top] of [[x + 6, y - high / 2], [x - 6 - width, y - high / 2], [x - width / 2, y - high - 4], [x - width / 2, y + 5]]) {
-    if (left < 2 || left + width > most - 2) continue;
+function free(taken, x, y, width, right, bottom) {
+  const high = FONT + 3, between = Math.min(Math.max(x - width / 2, 4), right - width - 4);
+  for (const [left, top] of [[x + 6, y - high / 2], [x - 6 - width, y - high / 2], [between, y - high - 4], [between, y + 5]]) {
+    if (left < 2 || left + width > right - 2 || top < 0 || top + high > bottom) continue;
     const box = [left - 3, top, left + width + 3, top + high], cells = [];
     let clear = true;
     for (let i = Math.floor(box[0] / 40); i <= Math.floor(box[2] / 40) && clear; i++) {
@@ -124,6 +148,7 @@ function nearestTo(x, y) {
 
 function show(number) {
   layout = number;
+  fit();
   for (const [i, one] of [...byId("layouts").children].entries()) one.setAttribute("aria-pressed", String(i === number));
   const { name, kept, note } = data.layouts[number];
   byId("note").textContent = `${data.words.length} words. ${name}: ${note}; ${kept} of each word's 10 nearest words are also nearest here.`;

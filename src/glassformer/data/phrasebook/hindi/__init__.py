@@ -9,11 +9,20 @@ from glassformer.data.phrasebook.aligned import Choices, Token
 from glassformer.data.phrasebook.clause import VERB, Clause
 from glassformer.data.phrasebook.hindi.clauses import Sentence
 from glassformer.data.phrasebook.hindi.documents import DOCUMENT_SENTENCES
-from glassformer.data.phrasebook.hindi.expressions import GREETINGS, NAMES
+from glassformer.data.phrasebook.hindi.expressions import ADVERBS, GREETINGS, NAMES
 from glassformer.data.phrasebook.hindi.nominals import agreement, direct, familiar, marked, phrase_tokens, place_tokens
 from glassformer.data.phrasebook.hindi.nouns import NOUNS
-from glassformer.data.phrasebook.hindi.verb_groups import fixed
-from glassformer.data.phrasebook.meaning import Compared, Enjoyed, Existing, Greeted, Joined, Meaning, MissingWord, Said
+from glassformer.data.phrasebook.meaning import (
+    Compared,
+    Enjoyed,
+    Existing,
+    Greeted,
+    Joined,
+    Meaning,
+    MissingWord,
+    Said,
+    fixed,
+)
 from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Pronoun, Referring, linked
 from glassformer.data.phrasebook.phrase import Vocative
 
@@ -50,11 +59,16 @@ def render(meaning: Meaning, choices: Choices) -> list[Token]:
 def _joined(meaning: Joined, choices: Choices) -> list[Token]:
     """Two clauses: अगर and जब come first, with तो before the main clause; the others follow it."""
     one, other = _respectful(meaning.main, meaning.second), _respectful(meaning.second, meaning.main)
-    main, second = Sentence(one, choices).words(), Sentence(other, choices).words()
+    each_time = meaning.conjunction is not None and meaning.conjunction.source == "when"
+    main, second = Sentence(one, choices).words(), Sentence(other, choices, general=each_time).words()
     if meaning.conjunction is None:
         asked = meaning.second.question
         return [*main, Token("कि", (), (asked.key,) if asked else ()), *second]
-    name, word, key = meaning.conjunction.source, fixed(meaning.conjunction, choices), (meaning.conjunction.key,)
+    name, word, key = (
+        meaning.conjunction.source,
+        fixed(meaning.conjunction, ADVERBS, choices),
+        (meaning.conjunction.key,),
+    )
     comma = [Token(",", (_COMMA,))]
     if name in ("if", "when"):
         return [*word, *second, *comma, Token("तो", (), key), *main]
@@ -84,7 +98,7 @@ def _compared(meaning: Compared, choices: Choices) -> list[Token]:
     assert isinstance(part, Fixed)
     sentence = Sentence(meaning.clause, choices)
     last = part.key + len(part.source.split()) - 1
-    than = marked(meaning.other, "से", (meaning.key,), choices)
+    than = marked(meaning.other, "से", (meaning.key,), choices, sentence.owner)
     if meaning.adjective == "good":
         return sentence.words([*than, Token("बेहतर", (part.key,))])
     degree = [Token("ज़्यादा", (part.key,)), *sentence.agreeing(meaning.adjective, (last,))]

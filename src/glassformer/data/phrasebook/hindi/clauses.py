@@ -143,5 +143,4 @@ class Sentence(VerbGroup):
         if "kin" in thing.noun.kinds:
             word = morphology.agreeing("का", one.gender, one.plural)
         lead = marked(clause.subject, word, key, self.choices)
-        verb = Token(self.copula(clause.tense == "past", one), key)
-        return [*lead, *self._time(), *phrase_tokens(thing, self.choices), *self._negation(), verb]
+        return [*lead, *self._time(), *phrase_tokens(thing, self.choices), *self._negation(), *self.being(one, key)]

@@ -19,8 +19,8 @@ from glassformer.data.phrasebook.hindi.nominals import (
     phrase_tokens,
     place_tokens,
 )
-from glassformer.data.phrasebook.hindi.verbs import VERBS, HindiVerb
-from glassformer.data.phrasebook.meaning import MissingWord
+from glassformer.data.phrasebook.hindi.verbs import VERBS
+from glassformer.data.phrasebook.meaning import MissingWord, fixed, verb_of
 from glassformer.data.phrasebook.nominal import (
     NEGATION,
     Fixed,
@@ -28,7 +28,6 @@ from glassformer.data.phrasebook.nominal import (
     NounPhrase,
     Phrase,
     Prepositional,
-    linked,
 )
 from glassformer.data.phrasebook.nouns import NOUNS as ALL_NOUNS
 from glassformer.data.phrasebook.sentences import Expletive, Weather
@@ -37,23 +36,6 @@ _BY_PLURAL = {noun.plural: name for name, noun in ALL_NOUNS.items()}
 _HABITS = ("often", "always", "sometimes", "usually", "rarely")
 _OBLIGED = ("must", "have to", "should", "must not")
 HE = Agreement(2, "m", False)
-
-
-def verb_of(clause: Clause) -> HindiVerb:
-    """The verb of a clause."""
-    name = "know#fact" if clause.verb.infinitive == "wissen" else clause.verb.name
-    if name not in VERBS:
-        raise MissingWord(name)
-    return VERBS[name]
-
-
-def fixed(part: Fixed, choices: Choices) -> list[Token]:
-    """An expression of the lists: कल शाम, घर पर."""
-    if part.source not in ADVERBS:
-        raise MissingWord(part.source)
-    wordings = ADVERBS[part.source]
-    which = choices.pick(f"wording {part.key}", len(wordings)) if len(wordings) > 1 else 0
-    return linked(part.key, len(part.source.split()), wordings[which])
 
 
 def source_of(part: Phrase | None) -> str:
@@ -77,9 +59,10 @@ def is_game(thing: NounPhrase) -> bool:
 class VerbGroup:
     """A clause on its way into Hindi, for some choices: its objects, its subject's agreement, its verb."""
 
-    def __init__(self, clause: Clause, choices: Choices, *, order: str = "statement") -> None:
+    def __init__(self, clause: Clause, choices: Choices, *, order: str = "statement", general: bool = False) -> None:
         self.clause, self.choices, self.order = clause, choices, order
-        self.verb, self.shift = verb_of(clause), clause.shift
+        self.general = general and clause.tense == "present"  # what is so each time: होता है, not है
+        self.verb, self.shift = verb_of(clause, VERBS), clause.shift
         if clause.verb.name == "play" and not (
             isinstance(clause.accusative, NounPhrase) and is_game(clause.accusative)
         ):
@@ -138,7 +121,7 @@ class VerbGroup:
         if part is None:
             return []
         if isinstance(part, Fixed):
-            return fixed(part, self.choices)
+            return fixed(part, ADVERBS, self.choices)
         assert isinstance(part, Prepositional)
         return place_tokens(part, self.choices, self.owner)
 
@@ -213,7 +196,7 @@ class VerbGroup:
         if part.source == "when":
             return [Token("कब", (part.key,))]
         if part.source != "who":
-            return fixed(part, self.choices)
+            return fixed(part, ADVERBS, self.choices)
         marker = self.verb.marker or "को"
         if marker == "का":
             marker = "की" if self.verb.gender == "f" else "का"
@@ -242,7 +225,16 @@ class VerbGroup:
         key = (self.shift + VERB,)
         host = [Token(self.verb.host, key)] if self.verb.host else []
         why = self.question() if self._asks_why() else []
+        if self.modal == "have to" and self.negated:
+            return host + why + self._no_need()
         return host + why + self._negation() + self._forms()
+
+    def _no_need(self) -> list[Token]:
+        """जाने की ज़रूरत नहीं है: no need; जाना नहीं है would be a duty not to."""
+        modal, past = (self.shift + MODAL,), self.clause.tense == "past"
+        need = [Token("की", (), modal), Token("ज़रूरत", modal)]
+        last = Token("थी" if past else "है", (), modal)
+        return [Token(self.verb.stem + "ने", (self.shift + VERB,)), *need, *self._negation(), last]
 
     def _asks_why(self) -> bool:
         """Why, when and where come after the host noun; who and what, its owner or object, before it."""
@@ -266,7 +258,7 @@ class VerbGroup:
         if self.modal:
             return self._modal(key)
         if clause.verb.name == "be":
-            return [Token(self.copula(clause.tense == "past", self.found), key)]
+            return self.being(self.found, key)
         if self.perfective:
             done = clause.tense == "perfect"
             form = morphology.perfective(stem, one.gender, one.plural, followed=done)
@@ -284,6 +276,14 @@ class VerbGroup:
         if self.clause.tense == "past":
             return [Token(self.verb.stem, key), Token("रही", (), key), Token("थी", (), key)]
         return [Token(morphology.habitual(self.verb.stem, "f", False), key), Token("है", (), key)]
+
+    def being(self, one: Agreement, key: Keys) -> list[Token]:
+        """है, था; होता है of what is so each time."""
+        is_ = Token(self.copula(self.clause.tense == "past", one), key)
+        if not self.general:
+            return [is_]
+        form = morphology.habitual("हो", one.gender, one.plural and one.gender == "m")
+        return [Token(form, key), is_._replace(sure=(), possible=key)]
 
     @staticmethod
     def copula(past: bool, one: Agreement) -> str:

@@ -9,11 +9,21 @@ from glassformer.data.phrasebook.clause import VERB
 from glassformer.data.phrasebook.italian import morphology
 from glassformer.data.phrasebook.italian.clauses import Sentence, experiencer
 from glassformer.data.phrasebook.italian.documents import DOCUMENT_SENTENCES
-from glassformer.data.phrasebook.italian.expressions import GREETINGS
+from glassformer.data.phrasebook.italian.expressions import ADVERBS, GREETINGS
 from glassformer.data.phrasebook.italian.nominals import after_preposition, agreement, elided, phrase_tokens
 from glassformer.data.phrasebook.italian.nouns import ADJECTIVES
-from glassformer.data.phrasebook.italian.verb_groups import fixed, part_tokens
-from glassformer.data.phrasebook.meaning import Compared, Enjoyed, Existing, Greeted, Joined, Meaning, MissingWord, Said
+from glassformer.data.phrasebook.italian.verb_groups import part_tokens
+from glassformer.data.phrasebook.meaning import (
+    Compared,
+    Enjoyed,
+    Existing,
+    Greeted,
+    Joined,
+    Meaning,
+    MissingWord,
+    Said,
+    fixed,
+)
 from glassformer.data.phrasebook.nominal import Fixed, Nominal, NounPhrase, Pronoun, address, linked
 from glassformer.data.phrasebook.phrase import Vocative
 
@@ -55,7 +65,7 @@ def _joined(meaning: Joined, choices: Choices) -> list[Token]:
         one, other = other, one
     first = Sentence(one, choices).words()
     second = Sentence(other, choices, drop=_same(one.subject, other.subject)).words()
-    word = fixed(meaning.conjunction, choices) if meaning.conjunction else []
+    word = fixed(meaning.conjunction, ADVERBS, choices) if meaning.conjunction else []
     if meaning.second_first:
         return [*word, *first, Token(",", (_COMMA,)), *second]
     comma = [Token(",", (_COMMA,))] if meaning.conjunction and meaning.conjunction.source == "but" else []

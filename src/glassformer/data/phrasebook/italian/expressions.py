@@ -137,6 +137,9 @@ PLACES = {
     "island": "su su", "sofa": "su su", "chair": "su su", "river bank": "su su", "kitchen": "in in",
     "bathroom": "in in", "bedroom": "in in", "room": "in in", "forest": "in in", "city": "in in",
 }  # fmt: skip
+BARE = {  # without an article
+    "kitchen": "in", "bathroom": "in", "bedroom": "in", "city": "in", "office": "in", "school": "a",
+}  # fmt: skip
 SPOTS = {
     "on": "su", "under": "sotto", "behind": "dietro", "next to": "accanto a", "in front of": "davanti a",
     "with": "con", "in": "in", "into": "in", "at": "a", "to": "a",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from glassformer.data.phrasebook.aligned import Choices, Keys, Token
 from glassformer.data.phrasebook.italian import morphology
-from glassformer.data.phrasebook.italian.expressions import PLACES, SPOTS
+from glassformer.data.phrasebook.italian.expressions import BARE, PLACES, SPOTS
 from glassformer.data.phrasebook.italian.nouns import ADJECTIVES, NOUNS, ItalianNoun
 from glassformer.data.phrasebook.meaning import MissingWord
 from glassformer.data.phrasebook.nominal import Name, Nominal, NounPhrase, Prepositional, Pronoun, Referring, address
@@ -183,4 +184,15 @@ def place_tokens(part: Prepositional, choices: Choices) -> list[Token]:
         preposition = usual[1] if word == "to" else usual[0]
     if name == "river" or (name == "lake" and word == "in"):
         preposition = "in"  # people swim in it
+    usually = isinstance(part.inner, NounPhrase) and _is_usual_place(part.inner, word)
+    if isinstance(part.inner, NounPhrase) and usually and not choices.pick(f"place {part.key}", 2):
+        plain = replace(part.inner, determiner="none")
+        return after_preposition(BARE[name], (part.key,), plain, choices)
     return after_preposition(preposition, (part.key,), part.inner, choices)
+
+
+def _is_usual_place(thing: NounPhrase, word: str) -> bool:
+    """in cucina, in città, a scuola: no article, if nothing else is said of the place."""
+    alone = thing.determiner == "the" and not thing.plural and thing.adjective is None
+    inside = word in ("in", "at", "into") or (word == "to" and thing.noun.english != "city")  # viaggia in città: in it
+    return alone and inside and thing.noun.english in BARE

@@ -13,8 +13,8 @@ from glassformer.data.phrasebook.italian.nominals import (
     place_tokens,
     spoken_gender,
 )
-from glassformer.data.phrasebook.italian.verbs import MODAL_FORMS, MODALS, VERBS, ItalianVerb
-from glassformer.data.phrasebook.meaning import MissingWord
+from glassformer.data.phrasebook.italian.verbs import MODAL_FORMS, MODALS, VERBS
+from glassformer.data.phrasebook.meaning import MissingWord, fixed, verb_of
 from glassformer.data.phrasebook.nominal import (
     NEGATION,
     Fixed,
@@ -26,7 +26,6 @@ from glassformer.data.phrasebook.nominal import (
     Pronoun,
     Referring,
     address,
-    linked,
 )
 from glassformer.data.phrasebook.sentences import Expletive, Weather
 
@@ -34,29 +33,12 @@ HABITS = ("often", "always", "sometimes", "usually", "rarely")
 _ESSERE, _AVERE, _STARE = VERBS["be"].forms, VERBS["have"].forms, morphology.conjugate("stare")
 
 
-def verb_of(clause: Clause) -> ItalianVerb:
-    """The verb of a clause."""
-    name = "know#fact" if clause.verb.infinitive == "wissen" else clause.verb.name
-    if name not in VERBS:
-        raise MissingWord(name)
-    return VERBS[name]
-
-
-def fixed(part: Fixed, choices: Choices) -> list[Token]:
-    """An expression of the lists: ieri sera, a casa."""
-    if part.source not in ADVERBS:
-        raise MissingWord(part.source)
-    wordings = ADVERBS[part.source]
-    which = choices.pick(f"wording {part.key}", len(wordings)) if len(wordings) > 1 else 0
-    return linked(part.key, len(part.source.split()), wordings[which])
-
-
 def part_tokens(part: Phrase | None, choices: Choices) -> list[Token]:
     """An adverb, a place or an instrument."""
     if part is None:
         return []
     if isinstance(part, Fixed):
-        return fixed(part, choices)
+        return fixed(part, ADVERBS, choices)
     assert isinstance(part, Prepositional)
     return place_tokens(part, choices)
 
@@ -66,7 +48,7 @@ class VerbGroup:
 
     def __init__(self, clause: Clause, choices: Choices, *, drop: bool = False, order: str = "statement") -> None:
         self.clause, self.choices, self.drop, self.order = clause, choices, drop, order
-        self.verb = verb_of(clause)
+        self.verb = verb_of(clause, VERBS)
         self.shift = clause.shift
         self.found = Agreement(2, "m", False) if self._asks("subject") else agreement(clause.subject, choices)
         self.direct, self.dative, self.other = self._objects()
