@@ -1,0 +1,46 @@
+"""Steps of whole blocks, whose parts have the same names in every model."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import nn
+
+from glassformer.explain.programs.attention import View, cross_attention, self_attention
+from glassformer.explain.programs.layers import feed_forward, residual
+from glassformer.explain.programs.writer import Value, Writer
+from glassformer.nn.attention import CrossAttention, SelfAttention
+from glassformer.nn.feed_forward import FeedForward
+
+
+class EncoderBlock(Protocol):
+    """Self-attention and feed-forward, each with its residual connection."""
+
+    self_attention: SelfAttention
+    self_attention_residual: nn.Module
+    feed_forward: FeedForward
+    feed_forward_residual: nn.Module
+
+
+class DecoderBlock(EncoderBlock, Protocol):
+    """Between the two it reads an encoder's output."""
+
+    cross_attention: CrossAttention
+    cross_attention_residual: nn.Module
+
+
+def encoder_block(w: Writer, block: EncoderBlock, x: Value, view: View, *, place: str) -> Value:
+    """In a model with one stack the place is the block's number, and its attention is just attention."""
+    w.part = f"{place}.self_attention" if "." in place else f"{place}.attention"
+    x = residual(w, block.self_attention_residual, x, lambda x: self_attention(w, block.self_attention, x, view))
+    w.part = f"{place}.feed_forward"
+    return residual(w, block.feed_forward_residual, x, lambda x: feed_forward(w, block.feed_forward, x))
+
+
+def decoder_block(w: Writer, block: DecoderBlock, x: Value, memory: Value, view: View, *, place: str) -> Value:
+    w.part = f"{place}.self_attention"
+    x = residual(w, block.self_attention_residual, x, lambda x: self_attention(w, block.self_attention, x, view))
+    w.part = f"{place}.cross_attention"
+    x = residual(w, block.cross_attention_residual, x, lambda x: cross_attention(w, block.cross_attention, x, memory))
+    w.part = f"{place}.feed_forward"
+    return residual(w, block.feed_forward_residual, x, lambda x: feed_forward(w, block.feed_forward, x))
