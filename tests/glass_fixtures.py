@@ -21,7 +21,19 @@ from toy_programs import TOYS
 
 FOLDER = Path(__file__).parents[1] / "glass" / "test" / "fixtures"
 DIGITS = 7
-CHOSEN = ("transformer", "transformer-rotary")  # together they have every operation
+CHOSEN = (  # together they have every operation
+    "transformer",
+    "transformer-rotary",
+    "bert",
+    "bert-class",
+    "bert-mean",
+    "gpt",
+    "llama",
+    "llama-experts",
+    "t5",
+    "vit",
+    "captioner",
+)
 PATCHES: dict[str, list[dict[str, Any]]] = {
     "transformer": [
         {"step": "decoder.blocks.0.cross_attention.out.z", "how": "zero", "head": 1},
@@ -38,7 +50,7 @@ def fixture(name: str) -> dict[str, Any]:
     model = toy.model()
     program = program_of(model)
     inputs, weights = inputs_of(program, toy.batch), weights_of(program, model)
-    output = program.outputs["logits"]
+    (output,) = program.outputs.values()
     cases = []
     for patch in PATCHES.get(name, []):
         values = program.run(inputs, weights, [Patch(**patch)])

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassformer.nn.word_odds import rows_of_pairs, rows_of_words
+
 Array = NDArray[Any]  # float64, or ids
 
 
@@ -53,7 +55,7 @@ def rows(ids: Array, table: Array, *, start: int = 0) -> Array:
 
 
 def constant(weight: Array) -> Array:
-    return weight
+    return np.atleast_2d(weight)
 
 
 # Sums and products
@@ -196,6 +198,61 @@ def concat(*parts: Array) -> Array:
     return np.concatenate(parts, axis=0)
 
 
+# Experts
+
+
+def largest(x: Array, *, count: int) -> Array:
+    """The columns of the largest values of each row, the largest first."""
+    return np.argsort(-x, axis=-1, kind="stable")[:, :count].astype(np.float64)
+
+
+def shares(probabilities: Array, chosen: Array) -> Array:
+    """(T, X) and (T, k) -> the probabilities of the chosen, scaled to sum to 1."""
+    found = np.take_along_axis(probabilities, chosen.astype(np.int64), axis=-1)
+    return np.asarray(found / found.sum(axis=-1, keepdims=True))
+
+
+def sent(x: Array, chosen: Array, *, expert: int) -> Array:
+    """The rows of the tokens sent to an expert; zeros for the others."""
+    return np.asarray(np.where((chosen == expert).any(axis=-1, keepdims=True), x, 0.0))
+
+
+def share(shares: Array, chosen: Array, *, expert: int) -> Array:
+    """(T, k) twice -> the expert's share of each token (T, 1); 0 for tokens not sent to it."""
+    return np.asarray((shares * (chosen == expert)).sum(axis=-1, keepdims=True))
+
+
+# Relative positions, patches, words
+
+
+def relative_bias(queries: Array, keys: Array, table: Array, *, starts: Sequence[int], both_ways: bool) -> Array:
+    """(H, T, K): bucket b holds the distances from starts[b] on; with both ways, later keys have a second set."""
+    distance = np.arange(len(keys)) - np.arange(len(queries))[:, None]  # (T, K), key - query
+    steps = np.abs(distance) if both_ways else np.maximum(-distance, 0)
+    bucket = np.searchsorted(np.asarray(starts), steps, side="right") - 1
+    if both_ways:
+        bucket += (distance > 0) * len(starts)
+    return table[bucket].transpose(2, 0, 1)
+
+
+def patches(image: Array, *, height: int, width: int) -> Array:
+    """(C, h, w) -> (P, C * height * width), row by row; incomplete patches are left out."""
+    channels, down, across = len(image), image.shape[1] // height, image.shape[2] // width
+    whole = image[:, : down * height, : across * width].reshape(channels, down, height, across, width)
+    return whole.transpose(1, 3, 0, 2, 4).reshape(down * across, -1)
+
+
+def word_odds(ids: Array, table: Array) -> Array:
+    """The rows of all tokens and of all pairs of neighbours, by their hashes, added up: (1, K)."""
+    ids, count = ids.astype(np.int64), len(table)
+    rows = np.concatenate([rows_of_words(ids, count), rows_of_pairs(ids[:-1], ids[1:], count)])
+    return np.asarray(table[rows].sum(axis=0, keepdims=True))
+
+
+def with_odds(logits: Array, odds: Array, sure: Array, shares: Array) -> Array:
+    return np.asarray(sure * logits + (1 - sure) * shares + odds)
+
+
 OPS: dict[str, Op] = {
     "embed": Op(embed, "E[id] · scale", "Looks up the row of the table that belongs to each token.", 1),
     "sinusoidal": Op(
@@ -205,7 +262,7 @@ OPS: dict[str, Op] = {
         1,
     ),
     "rows": Op(rows, "P[pos]", "Takes the learned row of each position.", 1),
-    "constant": Op(constant, "w", "A learned value that is the same for every input.", 0, row_wise=False),
+    "constant": Op(constant, "w", "Learned values that are the same for every input.", 0, row_wise=False),
     "same": Op(same, "x", "The value itself, at the point where it can be read.", 1),
     "add": Op(add, "x + y", "Adds the values.", None),
     "multiply": Op(multiply, "x ⊙ y", "Multiplies the values one by one.", 2),
@@ -232,6 +289,31 @@ OPS: dict[str, Op] = {
     "pick": Op(pick, "x[at]", "Takes one row.", 1, row_wise=False),
     "mean_rows": Op(mean_rows, "mean over rows", "The mean of all rows.", 1, row_wise=False),
     "concat": Op(concat, "x, then y", "Puts the rows below each other.", None, row_wise=False),
+    "largest": Op(largest, "top k of x", "Chooses the columns with the largest values of each row.", 1),
+    "shares": Op(shares, "pᵢ / Σ p of the chosen", "Scales the chosen probabilities so that they add up to 1.", 2),
+    "sent": Op(sent, "x, or 0 if not sent", "Keeps the rows of the tokens that this expert computes.", 2),
+    "share": Op(share, "its share, or 0", "How much of this expert's result each token gets.", 2),
+    "relative_bias": Op(
+        relative_bias,
+        "b[bucket(key − query)]",
+        "Looks up a number for each head and distance between query and key.",
+        2,
+        row_wise=False,
+    ),
+    "patches": Op(patches, "(C, h, w) → (P, C·p·p)", "Cuts the image into patches, each one row.", 1, row_wise=False),
+    "word_odds": Op(
+        word_odds,
+        "Σ t[hash(word)] + Σ t[hash(pair)]",
+        "Adds up what each word and each pair of neighbours says about the class.",
+        1,
+        row_wise=False,
+    ),
+    "with_odds": Op(
+        with_odds,
+        "s · x + (1 − s) · shares + odds",
+        "Mixes the model's logits with what the words say by themselves.",
+        2,
+    ),
 }  # fmt: skip
 
 

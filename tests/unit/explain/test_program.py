@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import glassformer
 import glass_fixtures
+import glassformer
 from glassformer.explain.ops import OPS
 from glassformer.explain.programs import program_of
-from glassformer.explain.programs.recorded import inputs_of, tapped_values, weights_of
+from glassformer.explain.programs.recorded import EXPERT, inputs_of, tapped_values, weights_of
 from glassformer.explain.tap_values import recorded_pass
 from toy_programs import TOYS
 
@@ -27,7 +27,8 @@ def test_every_tap_is_one_step_with_the_same_numbers(name: str) -> None:
     model = toy.model()
     program = program_of(model)
     _, recorded = recorded_pass(model, toy.batch)
-    assert sorted(step.name for step in program.steps if step.tapped) == sorted(recorded)
+    tapped = [step.name for step in program.steps if step.tapped]
+    assert sorted(name for name in tapped if name in recorded or not EXPERT.fullmatch(name)) == sorted(recorded)
     inputs = inputs_of(program, toy.batch)
     values = program.run(inputs, weights_of(program, model))
     for step, expected in tapped_values(program, recorded, inputs).items():

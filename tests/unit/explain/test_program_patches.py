@@ -94,5 +94,5 @@ def test_several_changes_and_unknown_steps() -> None:
     model = TOY.model()
     both = [Patch(f"{HEAD}.z", "zero", head=head) for head in (0, 1)]
     np.testing.assert_array_equal(logits_with(model, *both), logits_with(model, Patch(f"{HEAD}.z", "zero")))
-    with pytest.raises(KeyError, match="There is no step 'head.z'"):
+    with pytest.raises(KeyError, match="no step 'head\\.z'"):
         logits_with(model, Patch("head.z", "zero"))

@@ -1,4 +1,4 @@
-"""The forward pass of every model as a program. Each model's file is its wiring; the layers are written by their own."""
+"""The forward pass of every model as a program: a file of wiring for each family; layers are written by their own."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ from glassformer.explain.programs.writer import Writer
 
 WIRINGS = {
     "transformer": "transformer.write_transformer",
+    "bert": "bert.write_bert",
+    "roformer": "bert.write_roformer",
+    "gpt": "decoder_only.write_gpt",
+    "llama": "decoder_only.write_llama",
+    "t5": "t5.write_t5",
+    "vit": "vit.write_vit",
+    "captioner": "vit.write_captioner",
 }
 
 

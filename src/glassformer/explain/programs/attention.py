@@ -10,8 +10,8 @@ from glassformer.explain.programs.layers import linear
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.nn.attention import CrossAttention, HeadsOut, ScaledDotProduct, SelfAttention
 from glassformer.nn.attention import split_heads as splitting
-from glassformer.nn.positions import FixedPositions, RotaryPositions, angles, rotate
 from glassformer.nn.linear import Linear
+from glassformer.nn.positions import RotaryPositions, angles, rotate
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def turns_of(rotary: RotaryPositions | None) -> tuple[float, ...]:
     return tuple((a_step if stretch is None else stretch(a_step)).tolist())
 
 
-def self_attention(w: Writer, module: SelfAttention, x: Value, view: View = View()) -> Value:  # noqa: B008
+def self_attention(w: Writer, module: SelfAttention, x: Value, view: View = View()) -> Value:
     """Queries, keys and values of x itself."""
     name, width, begin, parts = w.name(module), module.head_width, 0, []
     code = line_in(SelfAttention.forward, "self.qkv(x).split")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
+from glassformer.errors import ModelError
 from glassformer.explain.ops import Array
 from glassformer.explain.program import Program
 from glassformer.models.batches import casing_of
+
+EXPERT = re.compile(r"(.+)\.each\.(\d+)\.(?:pre|post)")  # taps that only the tokens of one expert pass
 
 
 def inputs_of(program: Program, batch: Any) -> dict[str, Array]:
@@ -25,7 +29,9 @@ def sequence_of(name: str, batch: Any) -> Tensor:
         return batch.ids * 0 if batch.segments is None else batch.segments
     if name == "casing":
         found = casing_of(batch)
-        return batch.ids * 0 if found is None else found
+        if found is None:
+            raise ModelError("This model also reads the capitals of each word: the batch needs `casing`.")
+        return found
     return getattr(batch, {"target": "target_in", "image": "images"}.get(name, name))
 
 
@@ -40,10 +46,24 @@ def tapped_values(program: Program, recorded: Mapping[str, Tensor], inputs: Mapp
     found = {}
     for step in program.steps:
         if step.tapped:
-            value = array(recorded[step.name])
-            value = value[0] if value.ndim > len(step.shape) else value
             shape = tuple(size if isinstance(size, int) else len(inputs[size]) for size in step.shape)
-            found[step.name] = np.broadcast_to(value, shape)
+            found[step.name] = value_of(step.name, recorded, shape)
+    return found
+
+
+def value_of(name: str, recorded: Mapping[str, Tensor], shape: tuple[int, ...]) -> Array:
+    if expert := EXPERT.fullmatch(name):
+        return rows_of_expert(name, array(recorded[f"{expert[1]}.router.chosen"]) == int(expert[2]), recorded, shape)
+    value = array(recorded[name])
+    value = value[0] if value.ndim > len(shape) else value
+    return np.broadcast_to(value, shape)
+
+
+def rows_of_expert(name: str, sent: Array, recorded: Mapping[str, Tensor], shape: tuple[int, ...]) -> Array:
+    """What an expert computed for the tokens sent to it, (M, F) of those alone, as rows of all tokens."""
+    found = np.zeros(shape)
+    if name in recorded:
+        found[np.nonzero(sent)[0]] = array(recorded[name])
     return found
 
 

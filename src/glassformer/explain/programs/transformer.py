@@ -9,7 +9,7 @@ from glassformer.explain.program import Program
 from glassformer.explain.programs.attention import View, turns_of
 from glassformer.explain.programs.blocks import decoder_block, encoder_block
 from glassformer.explain.programs.heads import vocabulary
-from glassformer.explain.programs.inputs import positions, token_vectors
+from glassformer.explain.programs.inputs import positions, summed, token_vectors
 from glassformer.explain.programs.layers import norm
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
@@ -42,9 +42,7 @@ def encoder(w: Writer, model: Transformer, source: Value) -> Value:
 
 def stack_inputs(w: Writer, module: Inputs, ids: Value, *, part: str) -> Value:
     w.part = part
-    x = token_vectors(w, module, ids, module.embedding, module.token)
+    parts = [token_vectors(w, module, ids, module.embedding, module.token)]
     if module.positions is not None:
-        place = positions(w, module, ids, module.positions, module.position)
-        code = line_in(Inputs.forward, "x = x + self.position(")
-        x = w.step(f"{w.name(module)}.placed", "add", [x, place], code=code)
-    return w.tap(norm(w, module.norm, x), module.sum, code=line_in(Inputs.forward, "self.sum("))
+        parts.append(positions(w, module, ids, module.positions, module.position))
+    return summed(w, module, parts, module.sum, norm_of=module.norm)

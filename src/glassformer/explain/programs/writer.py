@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
 from torch import Tensor, nn
 
 from glassformer.explain.program import Program, Setting, Step
