@@ -1,0 +1,45 @@
+// What the rows and columns of a step are called: pieces of a sequence, tokens of the vocabulary, or numbers.
+
+import { computed } from "@preact/signals";
+import type { Run, Step } from "../engine/header";
+import { isOutputRow, run, vocabulary } from "./store";
+
+/** Leading space as ␣; everything else as the tokenizer shows it. */
+export function visible(piece: string): string {
+  return piece.replaceAll("▁", "␣");
+}
+
+/** A piece as it is read aloud or put into a sentence: without marks of spaces. */
+export function spoken(piece: string): string {
+  return piece.replaceAll("▁", " ").replaceAll("␣", " ").trim() || "space";
+}
+
+const numbersUpTo = new Map<number, string[]>();
+
+/** "1", "2", ...: one array for each length, so that equal labels are the same object. */
+export function numbered(length: number): string[] {
+  const known = numbersUpTo.get(length) ?? Array.from({ length }, (_, i) => String(i + 1));
+  numbersUpTo.set(length, known);
+  return known;
+}
+
+function piecesOf(sequence: string, length: number, of: Run): string[] | null {
+  const pieces = of.pieces[sequence];
+  return pieces && pieces.length === length ? pieces : null;
+}
+
+/** Labels of one axis of a step, counted from 0 or from the end (-1: columns, -2: rows). Rows of a decoder are called by
+ * the piece that they choose, columns by the piece that they are. */
+export function labelsOf(step: Step, axis: number, length: number, of: Run | null = run.value): readonly string[] {
+  const at = axis < 0 ? step.axes.length + axis : axis;
+  const [name, size] = [step.axes[at], step.shape[at]];
+  if (!of) return numbered(length);
+  if (at === step.axes.length - 2 && isOutputRow(step) && of.written?.pieces.length === length) return of.written.pieces;
+  const pieces = typeof size === "string" ? piecesOf(size, length, of) : piecesOf(name ?? "", length, of);
+  if (pieces) return pieces;
+  if (name === "vocabulary" && vocabulary.value.length === length) return vocabulary.value;
+  return numbered(length);
+}
+
+/** The pieces that a sentence about the selected row may name. */
+export const outputPieces = computed(() => run.value?.written?.pieces ?? []);

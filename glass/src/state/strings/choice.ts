@@ -1,0 +1,3 @@
+// The texts of the view "choice".
+
+export const choice = {};

@@ -1,0 +1,3 @@
+// The texts of the view "heads".
+
+export const heads = {};

@@ -1,0 +1,3 @@
+// The texts of the view "whole".
+
+export const whole = {};

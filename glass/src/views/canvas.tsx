@@ -1,0 +1,57 @@
+// One canvas: sharp on every screen, drawn again when a signal that the drawing reads changes, or its size.
+
+import { effect, signal, type Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { palette, type Palette } from "./palette";
+
+export type Drawing = (context: CanvasRenderingContext2D, width: number, height: number, colours: Palette) => void;
+
+/** Prepares the canvas for the pixels of the screen and draws in CSS pixels. */
+export function paint(canvas: HTMLCanvasElement, draw: Drawing, width: number, height: number): void {
+  const colours = palette.value;
+  const context = canvas.getContext("2d");
+  if (!colours || !context || width <= 0 || height <= 0) return;
+  const density = window.devicePixelRatio || 1;
+  const [across, down] = [Math.round(width * density), Math.round(height * density)];
+  if (canvas.width !== across) canvas.width = across;
+  if (canvas.height !== down) canvas.height = down;
+  context.setTransform(across / width, 0, 0, down / height, 0, 0);
+  context.clearRect(0, 0, width, height);
+  draw(context, width, height, colours);
+}
+
+interface CanvasProps {
+  draw: Drawing; // reads signals: it runs again when they change
+  label?: string; // for readers who cannot see it; without one the canvas is decoration
+}
+
+/** A canvas that fills its box. */
+export function Canvas({ draw, label }: CanvasProps) {
+  const ref = useRef<HTMLCanvasElement>(null);
+  const size = useRef(signal("")).current;
+  useEffect(() => {
+    const canvas = ref.current!;
+    const watch = new ResizeObserver(() => { size.value = `${canvas.clientWidth} ${canvas.clientHeight}`; });
+    watch.observe(canvas);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => effect(() => {
+    if (size.value) paint(ref.current!, draw, ref.current!.clientWidth, ref.current!.clientHeight);
+  }), [draw]);
+  return label ? <canvas ref={ref} role="img" aria-label={label} /> : <canvas ref={ref} aria-hidden="true" />;
+}
+
+/** The width in CSS pixels of the element that the ref is on. */
+export function useWidth(): { ref: { current: HTMLDivElement | null }; width: Signal<number> } {
+  const ref = useRef<HTMLDivElement>(null);
+  const width = useRef(signal(0)).current;
+  useEffect(() => {
+    const element = ref.current!;
+    const read = (): void => { width.value = element.clientWidth; };
+    const watch = new ResizeObserver(read);
+    watch.observe(element);
+    read();
+    return () => watch.disconnect();
+  }, []);
+  return { ref, width };
+}

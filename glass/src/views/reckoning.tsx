@@ -1,0 +1,147 @@
+// The selected number: the sum that it is, with its real terms, and how it compares with Python's.
+
+import { computed, signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Reckoning } from "../engine/header";
+import { labelsOf, visible } from "../state/labels";
+import { focus, header, mode, reckoner, run, runA, runB, source } from "../state/store";
+import { T } from "../state/strings";
+import { Canvas } from "./canvas";
+import { largest } from "./cells";
+import { full, tiny } from "./format";
+import type { Palette } from "./palette";
+import { copy, numberInPython } from "./python";
+import { Piece } from "./tokens";
+
+const LISTED = 8; // terms beyond these are in one line
+const sheetOpen = signal(false); // the bottom sheet of narrow screens
+const copied = signal(false);
+
+const reckoning = computed<Reckoning | null>(() => {
+  const [at, of, reckon] = [focus.value, run.value, reckoner.value];
+  return at && of && reckon ? reckon(of, at.step.name, at.index) : null;
+});
+
+/** "decoder.blocks.1.cross_attention.core.pattern, head 4, ␣gegessen, te" */
+const whereInWords = computed(() => {
+  const at = focus.value;
+  if (!at || !run.value) return [];
+  const shape = run.value.pass.values(at.step.name).shape;
+  return at.index.map((index, axis) => {
+    const name = at.step.axes[axis] ?? "";
+    const label = labelsOf(at.step, axis, shape[axis]!)[index] ?? String(index + 1);
+    return /^\d+$/.test(label) ? `${name.replaceAll("_", " ")} ${label}` : visible(label);
+  });
+});
+
+type Terms = Reckoning["groups"][number]["terms"];
+
+/** Terms as bars from a line: up is positive. */
+function Bars({ terms }: { terms: Terms }) {
+  const draw = useMemo(() => (pen: CanvasRenderingContext2D, width: number, height: number, colours: Palette) => {
+    const top = largest(terms.map((term) => term.value)) || 1;
+    const above = terms.some((term) => term.value > 0);
+    const below = terms.some((term) => term.value < 0);
+    const zero = above && below ? height * 0.62 : above ? height - 1 : 1;
+    const room = above && below ? Math.min(zero, height - zero) / 0.62 : height - 2;
+    const step = width / terms.length;
+    terms.forEach(({ value }, i) => {
+      const size = Math.min(value > 0 ? zero : height - zero, (Math.abs(value) / top) * room);
+      pen.fillStyle = (value < 0 ? colours.minus : colours.plus).css[255]!;
+      if (Number.isFinite(size)) pen.fillRect(i * step, value < 0 ? zero : zero - size, Math.max(1, step - (step > 3 ? 1 : 0)), Math.max(size, 0.5));
+    });
+    pen.fillStyle = colours.soft;
+    pen.fillRect(0, zero, width, 0.5);
+  }, [terms]);
+  return <div class="bars"><Canvas draw={draw} /></div>;
+}
+
+function TermRows({ terms }: { terms: Terms }) {
+  return <>{terms.map((term, i) => <tr key={i}><td><Piece text={term.name} /></td><td class="num">{full(term.value)}</td></tr>)}</>;
+}
+
+function TermTable({ terms }: { terms: Terms }) {
+  if (terms.length <= LISTED) return <table class="terms"><tbody><TermRows terms={terms} /></tbody></table>;
+  return (
+    <details class="more">
+      <summary>{T.reckoning.all(terms.length)}</summary>
+      <div class="scroll tallest"><table class="terms"><tbody><TermRows terms={terms.slice(0, 2048)} /></tbody></table></div>
+    </details>
+  );
+}
+
+function Group({ group }: { group: Reckoning["groups"][number] }) {
+  return (
+    <li>
+      <span>{group.label}</span>
+      {group.terms.length > LISTED && <Bars terms={group.terms} />}
+      {group.terms.length > 0 && <TermTable terms={group.terms} />}
+      <span class="result">= {full(group.result)}</span>
+    </li>
+  );
+}
+
+/** A, B and their difference for the same place, where both have it. */
+function Compared() {
+  const [at, a, b] = [focus.value, runA.value, runB.value];
+  if (!at || !a || !b || mode.value === "A") return null;
+  const value = (pass: typeof a.pass): number | null => {
+    const tensor = pass.values(at.step.name);
+    if (at.index.some((index, axis) => index >= tensor.shape[axis]!)) return null;
+    return tensor.data[at.index.reduce((place, index, axis) => place * tensor.shape[axis]! + index, 0)]!;
+  };
+  const [before, after] = [value(a.pass), value(b.pass)];
+  return (
+    <dl class="facts">
+      <dt>{T.reckoning.inA}</dt><dd>{before === null ? "–" : full(before)}</dd>
+      <dt>{T.reckoning.inB}</dt><dd>{after === null ? "–" : full(after)}</dd>
+      <dt>{T.reckoning.change}</dt><dd>{before === null || after === null ? "–" : full(after - before)}</dd>
+    </dl>
+  );
+}
+
+function Facts({ found }: { found: Reckoning }) {
+  const [at, of, words] = [focus.value!, run.value!, T.reckoning];
+  const hollow = source.value?.origin(at.step.name, of) === "recorded";
+  const place = [found.tap ?? at.step.name, whereInWords.value.join(", ")];
+  const copyIt = () => void copy(numberInPython(of, found.tap ?? at.step.name, at.index)).then(() => { copied.value = true; setTimeout(() => { copied.value = false; }, 1500); });
+  return (
+    <>
+      <dl class="facts">
+        <dt>{words.recorded}</dt><dd>{found.recorded === null ? words.notRecorded : full(found.recorded)}</dd>
+        <dt>{words.computed}</dt><dd class={hollow ? "hollow" : undefined}>{hollow ? words.onlyRecorded : full(found.computed)}</dd>
+        <dt>{words.difference}</dt><dd>{found.difference === null ? "–" : tiny(Math.abs(found.difference))}</dd>
+        <dt>{found.tap ? words.tap : words.step}</dt><dd>{place[0]!.split(".").flatMap((part, i) => (i ? [<wbr key={i} />, `.${part}`] : [part]))}</dd>
+        <dt>{words.at}</dt><dd>{place[1]}</dd>
+        <dt>{words.code}</dt><dd>{found.code}</dd>
+      </dl>
+      {found.tap && <button type="button" class="more" onClick={copyIt}>{copied.value ? words.copied : words.copy}</button>}
+    </>
+  );
+}
+
+function Sum() {
+  const found = reckoning.value;
+  if (!found) return <p class="note">{T.reckoning.none}</p>;
+  const op = header.value?.ops[found.op];
+  return (
+    <>
+      <p class="number">{full(found.computed)}</p>
+      <p class="note where">{whereInWords.value.map((word, i) => <span key={i}>{i > 0 && " · "}<Piece text={word} /></span>)}</p>
+      <p class="more formula"><span class="mono">{found.formula || op?.formula}</span>{op && <span class="note"> {op.sentence}</span>}</p>
+      <Compared />
+      <ol class="sums">{found.groups.map((group, i) => <Group group={group} key={i} />)}</ol>
+      <Facts found={found} />
+    </>
+  );
+}
+
+export function ReckoningPanel() {
+  const toggle = () => { sheetOpen.value = !sheetOpen.value; };
+  return (
+    <aside class={`side ${sheetOpen.value ? "open" : ""}`} aria-label={T.reckoning.title}>
+      <button type="button" class="plain sheet" aria-expanded={sheetOpen.value} onClick={toggle}>{sheetOpen.value ? T.reckoning.shut : T.reckoning.open}</button>
+      <div class="stay"><h2>{T.reckoning.title}</h2><Sum /></div>
+    </aside>
+  );
+}

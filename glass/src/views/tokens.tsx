@@ -1,0 +1,20 @@
+// Pieces as readers see them: a leading space is a pale ␣, marks such as ‹end› are pale too.
+
+import { spoken } from "../state/labels";
+
+const MARK = /^[‹<[].*[›>\]]$/;
+
+/** One piece of a text. */
+export function Piece({ text }: { text: string }) {
+  if (MARK.test(text)) return <bdi class="mark" aria-label={spoken(text)}>{text}</bdi>;
+  const space = /^[▁␣ ]+/.exec(text)?.[0] ?? "";
+  if (!space) return <bdi>{text.replaceAll("▁", "␣")}</bdi>;
+  const rest = text.slice(space.length).replaceAll("▁", "␣");
+  return <bdi><span class="space" aria-hidden="true">{"␣".repeat(space.length)}</span>{rest}</bdi>;
+}
+
+/** A title with pieces in it: what is between “ and ” is shown as a piece. */
+export function WithPieces({ text }: { text: string }) {
+  const parts = text.split(/(“[^”]*”)/);
+  return <>{parts.map((part) => (part.startsWith("“") ? <>“<Piece text={part.slice(1, -1)} />”</> : part))}</>;
+}

@@ -1,0 +1,80 @@
+// The sentence, its answer, and which of the two runs is shown.
+
+import { signal } from "@preact/signals";
+import { open } from "../state/keys";
+import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
+import { T } from "../state/strings";
+
+const typed = signal<string | null>(null); // what is in the field, while it differs from A's text
+
+function Sentence() {
+  const [from, run] = [source.value, runA.value];
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const text = (typed.value ?? run?.text ?? "").trim();
+    if (text) void ask(text).then(() => { typed.value = null; });
+  };
+  if (!from?.live) return <Recorded />;
+  return (
+    <form class="ask" onSubmit={submit} role="search">
+      <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => { typed.value = event.currentTarget.value; }} />
+      <datalist id="recorded">{from.header.traces.map((trace) => <option key={trace.text} value={trace.text} />)}</datalist>
+      <button type="submit" disabled={busy.value === "A"}>{busy.value === "A" ? T.running : T.run}</button>
+    </form>
+  );
+}
+
+/** Without weights only the recorded inputs can be shown. */
+function Recorded() {
+  const traces = source.value?.header.traces ?? [];
+  if (traces.length < 2) return <p class="ask answers" title={T.recordedOnly}>{runA.value?.text}</p>;
+  return (
+    <form class="ask">
+      <select aria-label={T.examples} title={T.recordedOnly} value={runA.value?.text} onChange={(event) => void ask(event.currentTarget.value)}>
+        {traces.map((trace) => <option key={trace.text} value={trace.text}>{trace.text}</option>)}
+      </select>
+    </form>
+  );
+}
+
+/** The words of `text` that `other` does not have at the same place from the left or the right. */
+function Differing({ text, other }: { text: string; other: string }) {
+  const [mine, theirs] = [text.split(" "), other.split(" ")];
+  let [start, end] = [0, 0];
+  while (start < mine.length && mine[start] === theirs[start]) start++;
+  while (end < mine.length - start && end < theirs.length - start && mine.at(-1 - end) === theirs.at(-1 - end)) end++;
+  const middle = mine.slice(start, mine.length - end).join(" ");
+  return <>{mine.slice(0, start).join(" ")} {middle && <ins>{middle}</ins>} {end ? mine.slice(-end).join(" ") : ""}</>;
+}
+
+function Answer() {
+  const [a, b] = [runA.value, runB.value];
+  return (
+    <p class="answers" aria-live="polite">
+      <span class="sr">{T.answer}: </span>
+      <span class="arrow" aria-hidden="true">→</span>{a?.answer}
+      {b && <span class="second"><span class="arrow">{T.compare.answerB}</span><Differing text={b.answer} other={a?.answer ?? ""} /></span>}
+    </p>
+  );
+}
+
+const MODES: [Mode, string][] = [["A", T.compare.aTitle], ["B", T.compare.bTitle], ["B-A", T.compare.minusTitle]];
+
+function Which() {
+  if (!source.value?.live) return null;
+  return (
+    <div class="which">
+      {changed.value && runB.value && (
+        <div class="group" role="group" aria-label={T.compare.label}>
+          {MODES.map(([one, title]) => <button type="button" key={one} title={title} aria-pressed={mode.value === one} onClick={() => { mode.value = one; }}>{T.compare[one]}</button>)}
+        </div>
+      )}
+      <button type="button" onClick={() => { open.value = "patches"; }}>{T.compare.what}</button>
+      <button type="button" aria-label={T.keys.title} title={T.keys.title} onClick={() => { open.value = "keys"; }}>?</button>
+    </div>
+  );
+}
+
+export function Top() {
+  return <header class="top"><h1>{T.name}</h1><Sentence /><Answer /><Which /></header>;
+}
