@@ -80,17 +80,28 @@ export interface TokenizerInfo {
   probes: [string, number[]][]; // texts and their ids (without before and after), computed by Python
   typed: boolean; // false: the page cannot tokenize
   why?: string;
+  stripped?: boolean; // white space at both ends is removed first
+  longest?: number; // texts with more ids are split or shortened in Python
+  mask?: { id: number; spelled: string[] }; // a text is split where one of these is; the id goes between the parts
+  reversed?: boolean; // the model reads the ids of the source in reverse order
 }
 
+/** The most tokens of an output, the end mark included: a number, or times * (number of source ids) + plus, at most max. */
+export type Limit = number | { times: number; plus: number; max?: number };
+
 export interface Decoding {
-  start: number;
+  start: number; // the id that every output begins with; -1: the output continues the text
   end: number;
-  limit: number | { times: number; plus: number; max?: number }; // most tokens of an output, end mark included; {times, plus}: of the source ids
+  ends?: number[]; // several ends count as one, `end`: the most likely of them
+  limit: Limit;
   beam: number;
   ranked: "mean" | { by_length: number } | { gnmt: number };
   chooser: "Best" | "BestRefilled";
   smoothing?: number;
   forbidden?: number[]; // ids that an output may never contain
+  first?: number[]; // ids that every output begins with
+  rules?: string[]; // other rules in force in Python, which the page does not know
+  search_beam?: number; // of the recorded search
 }
 
 /** Proof samples of one step. -Infinity entries are not counted in max and sum; in `values` they are null. */
@@ -101,6 +112,25 @@ export interface Proof {
   values: (number | null)[];
 }
 
+/** How a word is put together from letters. */
+export interface Merges {
+  word: string;
+  kind: string;
+  steps: { before: string[]; merged: [string, string] | null; after: string[]; rank?: number; score?: number; tried?: string[] }[];
+  pieces: string[];
+  ids: number[];
+  first: number; // the number of its first piece in the sequence
+}
+
+export interface Prediction {
+  at: number;
+  chosen: string;
+  id: number;
+  probability: number;
+  log_probability: number;
+  top: { piece: string; id: number; probability: number }[];
+}
+
 export interface TraceRecord {
   text: string;
   answer: string;
@@ -108,8 +138,8 @@ export interface TraceRecord {
   pieces: Record<string, string[]>;
   words: Record<string, number[]>; // number of the word of each piece; -1: none
   written?: { ids: number[]; pieces: string[] }; // what each decoder step chose
-  merges?: unknown;
-  predictions?: unknown;
+  merges?: Record<string, Merges[]>; // of each sequence, one per word
+  predictions?: Prediction[];
   score?: number;
   search?: SearchRecord;
   values: Record<string, ArrayRef>; // recorded by Python, float32
@@ -157,6 +187,7 @@ export interface Finished {
 
 export interface SearchRecord {
   width: number;
+  widened?: boolean; // wider than the search that made the answer
   nodes: SearchNode[]; // by number
   steps: SearchRow[][]; // by length of the prefixes
   hypotheses: Finished[]; // all complete ones, best first
