@@ -155,21 +155,14 @@ function softmax({ inputs }: Call): Tensor {
   return y;
 }
 
-/** The bucket of a distance, key - query (Raffel et al. 2019). The logarithm is rounded to float32, as in trained models. */
+/** The bucket of a distance, key - query: bucket b holds the distances from starts[b] on; with both ways, later keys have a
+ * second set (Raffel et al. 2019). */
 export function distanceBucket(distance: number, settings: Call["settings"]): number {
+  const starts = settings["starts"] as number[];
   const both = settings["both_ways"] === true;
-  const furthest = Number(settings["furthest"]);
-  let [buckets, beyond] = [Number(settings["buckets"]), 0];
-  if (both) {
-    buckets = Math.floor(buckets / 2);
-    beyond = distance > 0 ? buckets : 0;
-    distance = Math.abs(distance);
-  } else distance = Math.max(-distance, 0);
-  const exact = Math.floor(buckets / 2);
-  if (distance < exact) return beyond + distance;
-  const logarithm = Math.fround(Math.log(Math.fround(distance / exact)));
-  const share = Math.fround(logarithm / Math.log(furthest / exact));
-  return beyond + Math.min(exact + Math.trunc(Math.fround(share * (buckets - exact))), buckets - 1);
+  const steps = both ? Math.abs(distance) : Math.max(-distance, 0);
+  const bucket = starts.filter((start) => start <= steps).length - 1;
+  return both && distance > 0 ? bucket + starts.length : bucket;
 }
 
 /** One learned number for each head and bucket of distances: (T), (K) and a table (buckets, H) -> (H, T, K) */

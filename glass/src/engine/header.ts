@@ -155,9 +155,9 @@ export type Fate = "kept" | "finished" | "beaten" | "forbidden";
 
 export interface Candidate {
   token: number;
-  log_prob: number; // the model's own
-  sum: number; // of the whole prefix
-  score: number; // `sum` normalised by length: what finished hypotheses are ranked by
+  log_prob: number | null; // the model's own; null is -Infinity here and below
+  sum: number | null; // of the whole prefix with it, after the rules
+  score: number | null; // `sum` normalised by length: what finished hypotheses are ranked by
   fate: Fate;
   rule?: string; // which rule forbids it
   node?: number; // the number it has as a prefix, if it was kept or finished

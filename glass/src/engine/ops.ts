@@ -5,7 +5,7 @@ import type { Setting } from "./header";
 import * as attention from "./attention";
 import * as mixtures from "./mixtures";
 import * as recurrent from "./recurrent";
-import { combine, dim, flat, like, rowAxis, rowsOf, tensor, zeros, type Tensor } from "./tensor";
+import { combine, dim, eachRowOf, flat, like, rowAxis, rowsOf, tensor, zeros, type Tensor } from "./tensor";
 
 export type Linear = (x: Tensor, weight: Tensor, bias: Tensor | undefined, begin: number, end: number) => Tensor;
 
@@ -63,6 +63,12 @@ function rows(call: Call): Tensor {
   const [table, end] = [call.weights[0]!, begin + call.inputs[0]!.data.length];
   if (end > dim(table, 0)) throw new Error(`The text has ${end} pieces; this model learned ${dim(table, 0)} positions.`);
   return rowsOf(table, begin, end);
+}
+
+/** A learned vector is one row. */
+function constant({ weights }: Call): Tensor {
+  const weight = weights[0]!;
+  return weight.shape.length === 1 ? tensor(weight.data, [1, weight.data.length]) : weight;
 }
 
 // Sums and products
@@ -127,10 +133,9 @@ function gain({ inputs, weights }: Call): Tensor {
   });
 }
 
-export function eachRow(x: Tensor, f: (row: Float32Array, to: Float32Array) => void): Tensor {
-  const [count, width] = flat(x);
+function eachRow(x: Tensor, f: (row: Float32Array, to: Float32Array) => void): Tensor {
   const y = zeros(x.shape);
-  for (let t = 0; t < count; t++) f(x.data.subarray(t * width, (t + 1) * width), y.data.subarray(t * width, (t + 1) * width));
+  eachRowOf(x, (row, t) => f(row, y.data.subarray(t * row.length, (t + 1) * row.length)));
   return y;
 }
 
@@ -201,8 +206,8 @@ function concat({ inputs }: Call): Tensor {
 
 /** (C, height, width) -> (P, C * patch height * patch width), row by row; incomplete patches are left out. */
 function patches(call: Call): Tensor {
-  const [image, size] = [call.inputs[0]!, call.settings["size"]];
-  const [ph, pw] = (Array.isArray(size) ? size : [size, size]) as [number, number];
+  const image = call.inputs[0]!;
+  const [ph, pw] = [numberOf(call, "height"), numberOf(call, "width")];
   const [channels, height, width] = image.shape as [number, number, number];
   const [down, across] = [Math.floor(height / ph), Math.floor(width / pw)];
   const values: number[] = [];
@@ -221,7 +226,7 @@ export const OPS: Record<string, Op> = {
   embed,
   sinusoidal,
   rows,
-  constant: ({ weights }) => weights[0]!,
+  constant,
   same: ({ inputs }) => inputs[0]!,
   add,
   multiply: pair((a, b) => a * b),

@@ -118,7 +118,7 @@ export class ForwardPass implements Pass {
 const WHOLE: Record<string, number[]> = { scores: [1], mix: [1], relative_bias: [1] };
 
 /** Operations whose newest rows cannot be computed from the newest rows of their inputs and those above. */
-const NEVER = new Set(["mean_rows", "concat", "patches", "reverse"]);
+const NEVER = new Set(["mean_rows", "concat", "patches", "word_odds"]);
 
 /** How a program's newest rows of one causal sequence are computed. */
 export interface Plan {

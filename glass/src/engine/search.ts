@@ -77,12 +77,12 @@ export function search<S extends State>(job: Job<S>): SearchRecord {
     if (left < job.width && settled(job, record, Math.max(...open.map((one) => one.score)))) break;
     const distributions = open.map((one) => distribution(job, one));
     const chosen = job.chooser === "BestRefilled" && job.width > 1 ? refilled(job, open, distributions) : beam(job.width, open, distributions, left);
+    const nodes = chosen.map((next) => added(record, next));
+    record.steps.push(open.map((one, i) => rowRecord(job, one, distributions[i]!, chosen, nodes)));
     if (!chosen.length) {
       open.forEach((one) => complete(job, record, one, false)); // the rules forbid every token
       break;
     }
-    const nodes = chosen.map((next) => added(record, next));
-    record.steps.push(open.map((one, i) => rowRecord(job, one, distributions[i]!, chosen, nodes)));
     const continued: Open<S>[] = [];
     chosen.forEach((next, i) => {
       const one = extended(next, nodes[i]!);
@@ -129,7 +129,7 @@ function distribution<S extends State>(job: Job<S>, { state, ids }: Open<S>): Di
   };
   if (!job.forbidden?.length && !job.pruned?.size && forced === undefined && (job.ends?.length ?? 0) < 2) return found;
   found.allowed = own.slice();
-  for (const token of job.forbidden ?? []) if (token < own.length) forbid(token, "not a piece of an output");
+  for (const token of job.forbidden ?? []) if (token < own.length) forbid(token, "forbidden");
   if ((job.ends?.length ?? 0) > 1) mergeEnds(job, found);
   if (job.pruned?.size) {
     const prefix = ids.join(" ");
@@ -143,7 +143,7 @@ function distribution<S extends State>(job: Job<S>, { state, ids }: Open<S>): Di
     found.allowed.fill(DEAD);
     found.allowed[forced] = value;
     found.rules.delete(forced);
-    found.rest = "another piece is forced here";
+    found.rest = "forced prefix";
   }
   return found;
 }
@@ -155,7 +155,7 @@ function mergeEnds<S extends State>(job: Job<S>, found: Distribution): void {
   const ownBest = Math.max(...job.ends!.map((end) => found.own[end]!));
   for (const end of job.ends!) {
     found.own[end] = found.allowed[end] = DEAD;
-    if (end !== job.end) found.rules.set(end, "counts as the end");
+    if (end !== job.end) found.rules.set(end, "merged ends");
   }
   found.allowed[job.end] = best;
   found.own[job.end] = ownBest;
@@ -210,17 +210,26 @@ function complete<S extends State>(job: Job<S>, record: SearchRecord, one: Open<
 }
 
 function rowRecord<S extends State>(job: Job<S>, from: Open<S>, found: Distribution, chosen: Next<S>[], nodes: number[]): SearchRow {
-  const shown = largest(found.own, job.width + SHOWN);
-  const own = chosen.map((next, i) => ({ next, node: nodes[i]! })).filter(({ next }) => next.from === from);
-  for (const { next } of own) if (!shown.includes(next.token)) shown.push(next.token);
+  const count = Math.min(considered(job), found.own.length) + SHOWN;
+  const shown = largest(found.own, count);
+  const own = new Map(chosen.map((next, i) => [next, nodes[i]!] as const).filter(([next]) => next.from === from).map(([next, node]) => [next.token, node]));
+  for (const token of own.keys()) if (!shown.includes(token)) shown.push(token);
+  shown.sort((a, b) => descending(found.own[a]!, found.own[b]!));
   const candidates = shown.map((token): Candidate => {
-    const [logProb, allowed] = [found.own[token]!, found.allowed[token]!];
-    const taken = own.find(({ next }) => next.token === token);
-    const sum = from.score + (taken ? allowed : logProb);
-    const fate: Fate = taken ? (token === job.end ? "finished" : "kept") : allowed === DEAD ? "forbidden" : "beaten";
+    const sum = from.score + found.allowed[token]!;
+    const node = own.get(token);
+    const fate: Fate = sum === DEAD ? "forbidden" : node === undefined ? "beaten" : token === job.end ? "finished" : "kept";
     const rule = fate === "forbidden" ? (found.rules.get(token) ?? found.rest ?? undefined) : undefined;
     const score = job.ranked(sum, from.ids.length + 1);
-    return { token, log_prob: logProb, sum, score, fate, ...(rule && { rule }), ...(taken && { node: taken.node }) };
+    const numbers = { log_prob: finite(found.own[token]!), sum: finite(sum), score: finite(score) };
+    return { token, ...numbers, fate, ...(rule && { rule }), ...(node !== undefined && { node }) };
   });
   return { node: from.node, candidates };
+}
+
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+/** How many continuations of all hypotheses the chooser looks at. */
+function considered<S extends State>(job: Job<S>): number {
+  return job.chooser === "BestRefilled" && job.width > 1 ? 2 * job.width : job.width;
 }

@@ -32,6 +32,11 @@ export function like(x: Tensor, f: (value: number) => number): Tensor {
   return y;
 }
 
+export function eachRowOf(x: Tensor, f: (row: Float32Array, number: number) => void): void {
+  const [count, width] = flat(x);
+  for (let t = 0; t < count; t++) f(x.data.subarray(t * width, (t + 1) * width), t);
+}
+
 /** The numbers of one index, as [head, row, column] -> place in `data`. */
 export function placeOf(shape: readonly number[], index: readonly number[]): number {
   return shape.reduce((place, size, axis) => place * size + (index[axis] ?? 0), 0);
