@@ -33,6 +33,10 @@ CHOSEN = (  # together they have every operation
     "t5",
     "vit",
     "captioner",
+    "lstm",
+    "bilstm-attention",
+    "bilstm-ends",
+    "rnn-attention",
 )
 PATCHES: dict[str, list[dict[str, Any]]] = {
     "transformer": [

@@ -92,6 +92,15 @@ def captioner(**changed: Any) -> Toy:
     return Toy("captioner", {**SHAPE, "vocabulary": 11, "max_length": 7, "encoder": {**EYE, **changed}}, IMAGE)
 
 
+BOTH = {"source_vocabulary": 11, "target_vocabulary": 11}
+
+
+def rnn(kind: str, **changed: Any) -> Toy:
+    batch = PAIR if "source_vocabulary" in changed else PARTS if changed.get("casing") else TEXT
+    shape = {"dropout": 0.1} if kind == "rnn_attention" else {"N": 1, "dropout": 0.1}
+    return Toy(kind, {**shape, **changed}, batch)
+
+
 TOYS: dict[str, Toy] = {
     "transformer": translator(),
     "transformer-post": translator(norm="post", tied="none", output_bias=True, positions="learned", max_length=7),
@@ -131,5 +140,15 @@ TOYS: dict[str, Toy] = {
     "vit-pooler": vit(pooler=True, qkv_bias=False, N=2),
     "vit-hidden": vit(),
     "captioner": captioner(),
+    "lstm": rnn("lstm", d=5, **BOTH),
+    "lstm-forwards": rnn("lstm", d=5, N=2, reverse_source=False, tied="none", **BOTH),
+    "lstm-lm": rnn("lstm_lm", d=5, N=2, vocabulary=11),
+    "lstm-lm-class": rnn("lstm_lm", d=5, head="sentence", classes=3, tied=False, vocabulary=11),
+    "bilstm-tags": rnn("bilstm", d=6, N=2, head="tokens", classes=3, casing=True, vocabulary=11),
+    "bilstm-ends": rnn("bilstm", d=6, head="sentence", classes=3, vocabulary=11),
+    "bilstm-attention": rnn("bilstm", d=6, head="sentence", classes=3, pooling="attention", vocabulary=11),
+    "bilstm-hidden": rnn("bilstm", d=6, vocabulary=11),
+    "rnn-attention": rnn("rnn_attention", d=5, n=3, l=5, **BOTH),
+    "rnn-attention-own": rnn("rnn_attention", d=5, n=4, l=7, tied="none", **BOTH),
     "captioner-bridge": captioner(d=8, N=2),
 }  # fmt: skip

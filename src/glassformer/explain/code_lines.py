@@ -8,10 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import glassformer
 from glassformer.errors import ModelError
 
-PACKAGE = Path(glassformer.__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 @cache

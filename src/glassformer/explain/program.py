@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.explain.ops import OPS, Array
+from glassformer.explain.op_functions import Array
+from glassformer.explain.ops import OPS
 
 Setting = float | int | str | bool | tuple[Any, ...]
 Floats = NDArray[np.float64]

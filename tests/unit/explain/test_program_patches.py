@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.explain.ablation import without_head
-from glassformer.explain.ops import Array
+from glassformer.explain.op_functions import Array
 from glassformer.explain.program import Patch, patched
 from glassformer.explain.programs import program_of
 from glassformer.explain.programs.recorded import inputs_of, weights_of

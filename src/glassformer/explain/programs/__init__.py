@@ -22,6 +22,10 @@ WIRINGS = {
     "t5": "t5.write_t5",
     "vit": "vit.write_vit",
     "captioner": "vit.write_captioner",
+    "lstm": "lstm.write_lstm",
+    "lstm_lm": "lstm.write_lstm_lm",
+    "bilstm": "lstm.write_bilstm",
+    "rnn_attention": "rnn_attention.write_rnn_attention",
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from glassformer.errors import ModelError
-from glassformer.explain.ops import Array
+from glassformer.explain.op_functions import Array
 from glassformer.explain.program import Program
 from glassformer.models.batches import casing_of
 
