@@ -1,3 +1,70 @@
-// The texts of the view "head".
+// The texts of the view of one head.
 
-export const head = {};
+const KINDS: Record<string, string> = { self_attention: "self-attention", attention: "self-attention", cross_attention: "cross-attention" };
+
+export const head = {
+  title: (query: string, key: string) => `How much does “${query}” read from “${key}”?`,
+  gates: (piece: string) => `What does each layer keep at “${piece}”?`,
+  none: "This model has no attention. Its layers read their input one position after the other.",
+  kind: (stack: string, kind: string) => [stack, KINDS[kind] ?? kind.replaceAll("_", " ")].filter(Boolean).join(" "),
+  kinds: "Kind of attention",
+  block: (number: number) => `block ${number}`,
+  blocks: "Block",
+  heads: "Heads of this layer",
+  head: (number: number) => `head ${number}`,
+  reads: "reads",
+  isRead: "is read",
+  pattern: "This head",
+  patternNote: "each row is a piece that reads; the columns are what it reads; every row sums to 1",
+  minusNote: "B − A: blue reads more in B, orange less",
+  writes: (piece: string) => `the step that writes “${piece}”`,
+  cell: (query: string, key: string, share: string) => `“${query}” reads ${share} from “${key}”`,
+  cellMinus: (query: string, key: string, change: string) => `“${query}” reads ${change} from “${key}” in B than in A`,
+  more: (share: string) => `${share} more`,
+  less: (share: string) => `${share} less`,
+  row: (query: string) => `The row of “${query}”, in steps`,
+  rowNote: "follow one column down",
+  strongestOnly: (count: number) => `the ${count} keys that this row reads most, in their order`,
+  rest: "the rest",
+
+  lines: {
+    scores: "q · k",
+    root: (width: number) => `÷ √${width}`,
+    times: (factor: string) => `× ${factor}`,
+    same: "unchanged",
+    bias: "+ bias of the distance",
+    mask: "+ mask",
+    maskNone: "mask: none here",
+    softmax: "softmax",
+    other: (op: string) => op.replaceAll("_", " "),
+  },
+
+  vectors: "What is compared, and what is read",
+  query: (piece: string) => `q of “${piece}”`,
+  keys: "all keys",
+  keysNote: (count: number, width: number, piece: string) => `${count} × ${width}; framed: “${piece}”`,
+  values: "all values",
+  valuesNote: (count: number, width: number) => `${count} × ${width}, mixed by the row of softmax`,
+  mixture: "the mixture z",
+  mixtureNote: "what this head brings to this piece",
+  result: (width: number) => `z W_O: what it adds to the ${width} numbers of the stream`,
+  resultNote: (norm: string) => `length ${norm}`,
+  shared: (heads: number) => `keys and values are shared by ${heads} heads`,
+
+  rotation: "How the positions turn q and k",
+  rotationNote: (position: number) => `each pair of dimensions is turned by position ${position} × its own angle; pale: before`,
+  pair: (first: number) => `${first}, ${first + 1}`,
+
+  worth: "What this head is worth",
+  worthText: (loss: string, from: string, to: string) => `Without it, log P of the answer falls by ${loss} nats: from ${from} to ${to}.`,
+  worthGain: (gain: string, from: string, to: string) => `Without it, log P of the answer rises by ${gain} nats: from ${from} to ${to}.`,
+  worthLittle: "A pattern can be sharp and change next to nothing: look at this number before you explain a head.",
+  worthMost: (piece: string, loss: string) => `Most of it at “${piece}”: ${loss}.`,
+  worthPending: "Running the model without this head…",
+  worthRecorded: "This page has no weights, so it cannot run the model without this head.",
+  worthNothing: "This model gives no probabilities, so there is no log P to lose.",
+  worthHow: "Removed: the head's mixture is replaced by its mean over the positions.",
+  remove: "Remove this head (x)",
+  giveBack: "Give this head back (x)",
+  note: (loss: string) => `worth ${loss}`,
+};

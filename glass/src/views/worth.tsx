@@ -1,0 +1,52 @@
+// What the selected head is worth, measured by running the model without it.
+
+import { useEffect } from "preact/hooks";
+import type { Attention } from "../state/anatomy";
+import { knockOut } from "../state/keys";
+import { spoken } from "../state/labels";
+import { picked } from "../state/selection";
+import { hasPatch, runA, source } from "../state/store";
+import { T } from "../state/strings";
+import { askWorths, choicesOf, keyOf, logProbOf, withoutHead, worths } from "../state/worth";
+import { brief } from "./format";
+import { WithPieces } from "./tokens";
+
+const LITTLE = 0.1; // nats
+
+function Measured({ one, head }: { one: Attention; head: number }) {
+  const [worth, a, words] = [worths.value.get(keyOf(one, head)), runA.value, T.head];
+  if (!a) return null;
+  const choices = choicesOf(a);
+  if (!choices.length) return <p class="note">{words.worthNothing}</p>;
+  if (!worth) return <p class="note" role="status">{words.worthPending}</p>;
+  const before = logProbOf(a, choices);
+  const most = worth.rows.reduce((best, loss, i) => (loss > worth.rows[best]! ? i : best), 0);
+  const piece = a.written?.pieces[most];
+  const say = worth.loss < 0 ? words.worthGain : words.worthText;
+  return (
+    <>
+      <p class="big">{brief(worth.loss)}<small> nats</small></p>
+      <p>{say(brief(Math.abs(worth.loss)), brief(before), brief(before - worth.loss))}{" "}
+        {piece && worth.loss > LITTLE && <WithPieces text={words.worthMost(spoken(piece), brief(worth.rows[most]!))} />}</p>
+      {worth.loss < LITTLE && <p class="note">{words.worthLittle}</p>}
+    </>
+  );
+}
+
+export function WorthPanel({ one }: { one: Attention }) {
+  const head = Math.min(picked.head.value, one.heads - 1);
+  const live = source.value?.live ?? false;
+  const patch = withoutHead(one, head);
+  useEffect(() => {
+    const others = Array.from({ length: one.heads }, (_, other) => [one, other] as const).filter(([, other]) => other !== head);
+    void askWorths([[one, head], ...others]);
+  }, [one, head, runA.value]);
+  return (
+    <section class="panel worth">
+      <h3>{T.head.worth}</h3>
+      {live ? <Measured one={one} head={head} /> : <p class="note">{T.head.worthRecorded}</p>}
+      {live && patch && <p><button type="button" onClick={knockOut}>{hasPatch(patch) ? T.head.giveBack : T.head.remove}</button></p>}
+      {live && <p class="note">{T.head.worthHow}</p>}
+    </section>
+  );
+}
