@@ -30,6 +30,7 @@ export interface MatrixProps {
   title: string; // for readers who cannot see it, and for files
   say?(row: number, column: number, value: number): string; // one cell in a sentence
   largest?: number; // CSS pixels of a cell, at most
+  numbers?: boolean; // false: cells without their numbers
 }
 
 const LABELS_UP_TO = 64; // rows or columns; beyond this there is an overview
@@ -124,7 +125,7 @@ function Body({ props, place, hover }: { props: MatrixProps; place: Layout; hove
     const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     return { row: Math.min(data.rows - 1, Math.floor(y * data.rows)), column: Math.min(data.columns - 1, Math.floor(x * data.columns)) };
   };
-  const drawAll = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number, p: Parameters<typeof drawCells>[4]) => drawCells(c, cells.value, w, h, p), [cells]);
+  const drawAll = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number, p: Parameters<typeof drawCells>[4]) => drawCells(c, cells.value, w, h, p, props.numbers !== false), [cells]);
   const drawFrame = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number, p: Parameters<typeof drawCells>[4]) => drawPicked(c, cells.value, w, h, p, picked.value), [cells, picked]);
   const size = { width: `${place.across * data.columns}px`, height: `${place.down * data.rows}px` };
   const onKeyDown = (event: KeyboardEvent) => {
