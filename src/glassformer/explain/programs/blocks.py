@@ -18,37 +18,29 @@ from glassformer.nn.feed_forward import FeedForward
 class WithFeedForward(Protocol):
     """The last part of every block."""
 
-    @property
-    def feed_forward(self) -> FeedForward | Experts: ...
-    @property
-    def feed_forward_residual(self) -> nn.Module: ...
+    feed_forward: FeedForward | Experts
+    feed_forward_residual: nn.Module
 
 
 class EncoderBlock(WithFeedForward, Protocol):
     """Self-attention and feed-forward, each with its residual connection."""
 
-    @property
-    def self_attention(self) -> SelfAttention: ...
-    @property
-    def self_attention_residual(self) -> nn.Module: ...
+    self_attention: SelfAttention
+    self_attention_residual: nn.Module
 
 
 class DecoderBlock(EncoderBlock, Protocol):
     """Between the two it reads an encoder's output."""
 
-    @property
-    def cross_attention(self) -> CrossAttention: ...
-    @property
-    def cross_attention_residual(self) -> nn.Module: ...
+    cross_attention: CrossAttention
+    cross_attention_residual: nn.Module
 
 
 class OnlyBlock(WithFeedForward, Protocol):
     """In a decoder without an encoder."""
 
-    @property
-    def attention(self) -> SelfAttention: ...
-    @property
-    def attention_residual(self) -> nn.Module: ...
+    attention: SelfAttention
+    attention_residual: nn.Module
 
 
 def encoder_block(w: Writer, block: EncoderBlock, x: Value, view: View, *, place: str) -> Value:
