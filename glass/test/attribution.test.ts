@@ -26,12 +26,11 @@ function near(one: number, other: number, scale = 1): void {
 }
 
 for (const one of fixtures()) {
+  const output = outputOf(one.program, streamsOf(one.program));
+  if (!output) continue;
   const engine = engineOf(one);
   const pass = new ForwardPass(engine, one.inputs).all();
   const sight = sightOf(engine, pass);
-  const streams = streamsOf(one.program);
-  const output = outputOf(one.program, streams);
-  if (!output) continue;
   const readout = readoutAt(output.logits, pass.values(output.logits));
   const place = readout.places - 1;
   const question = { place, candidate: readout.chosen[place]!, against: null };
