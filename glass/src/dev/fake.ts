@@ -73,7 +73,7 @@ export function fakeSource(program: Program, long = 0): Source {
   };
   return {
     header, live: true, recorded: () => fakeRun(program, "I ate an apple.", {}, long),
-    run: async (text, options = {}) => fakeRun(program, text, options, long), verify: checks, origin: () => "recomputed",
+    run: async (text, options = {}) => fakeRun(program, text, options, long), verify: checks, origin: () => "recomputed", changed: (run) => run,
   };
 }
 
@@ -81,6 +81,6 @@ export function fakeReckon(run: Run, step: string, index: number[]): Reckoning {
   const { data, shape } = run.pass.values(step);
   const computed = data[index.reduce((place, at, axis) => place * shape[axis]! + at, 0)]!;
   const terms = Array.from({ length: 32 }, (_, i) => ({ name: `q${i + 1} · k${i + 1}`, value: noise(i + computed) * 3 }));
-  const groups = [{ label: "32 products q·k, one for each dimension", terms, result: 50.836 }, { label: "divided by √32 = 5.657", terms: [], result: 8.9866 }];
+  const groups = [{ how: "sum" as const, label: "32 products q·k, one for each dimension", terms, result: 50.836 }, { how: "sum" as const, label: "divided by √32 = 5.657", terms: [], result: 8.9866 }];
   return { step, index, op: "scores", formula: "q kᵀ", code: "nn/attention.py:74", tap: step, result: computed, computed, recorded: computed, difference: 6e-8, groups };
 }

@@ -232,6 +232,7 @@ export interface Run {
   patches: Patch[];
   search?: SearchRecord;
   trace?: TraceRecord; // Python's record of it, where there is one
+  inexact?: string[]; // why Python might answer differently
   logProbs(row: number): Float32Array; // of the whole vocabulary (or all classes), at a row of the output
 }
 
@@ -256,7 +257,8 @@ export interface RunOptions {
   patches?: Patch[];
   forced?: Record<number, number>; // output position -> token
   beam?: number;
-  target?: number[]; // ids of a given output instead of a search
+  target?: number[]; // a given output instead of a search: its ids as in Run.written, with the end mark if it has one
+  pruned?: number[][]; // beginnings of outputs that the search does not follow
 }
 
 export interface Source {
@@ -265,7 +267,24 @@ export interface Source {
   recorded(index: number): Run;
   run(text: string, options?: RunOptions): Promise<Run>;
   verify(run: Run): Checks;
+  changed(run: Run, patches: Patch[]): Run; // the same ids with other patches, at once
   origin(step: string, run: Run): "recomputed" | "recorded";
+}
+
+/** How a group's terms make its result. "value": the result is worked out from them as its label says. */
+export type How = "sum" | "product" | "quotient" | "mean" | "value";
+
+export interface Term {
+  name: string;
+  value: number;
+  factors?: [number, number]; // where the value is their product
+}
+
+export interface Group {
+  label: string;
+  how: How;
+  terms: Term[];
+  result: number;
 }
 
 /** One number taken apart into the sum that it is. */
@@ -276,8 +295,8 @@ export interface Reckoning {
   formula: string;
   code: string;
   tap: string | null; // the tap's name, where the model reports this value
-  groups: { label: string; terms: { name: string; value: number }[]; result: number }[];
-  result: number; // the reckoned value, in float64
+  groups: Group[]; // in order; the last one's result is the number. Empty: what it needs is not in the file
+  result: number | null; // the reckoned value, in float64
   computed: number; // what the pass has
   recorded: number | null; // Python's, if it was recorded
   difference: number | null; // computed - recorded

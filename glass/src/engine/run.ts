@@ -40,18 +40,26 @@ export function dependents(program: Program, names: Iterable<string>): Set<strin
   return found;
 }
 
+/** Values that were recorded because they cannot be computed. */
+export interface Stored {
+  available: ReadonlySet<string>; // stored, or computed from what is
+  value(name: string): Tensor | undefined;
+}
+
 /** One forward pass. A step is computed when it is first asked for. */
 export class ForwardPass implements Pass {
   private readonly known: Map<string, Tensor>;
   private readonly patches: Map<string, Patch[]>;
 
+  /** `known` are values that are there already; `stored` gives those that cannot be computed, and is asked first. */
   constructor(
     readonly engine: Engine,
     readonly inputs: Inputs,
     patches: readonly Patch[] = [],
     known: Iterable<[string, Tensor]> = [],
+    private readonly stored: Stored | null = null,
   ) {
-    this.known = new Map([...asTensors(inputs), ...known]);
+    this.known = new Map([...known, ...asTensors(inputs)]);
     this.patches = byStep(patches);
     for (const name of this.patches.keys()) {
       if (!stepsOf(engine.program).has(name)) throw new Error(`There is no step ${name} in this program.`);
@@ -59,14 +67,15 @@ export class ForwardPass implements Pass {
   }
 
   has(name: string): boolean {
-    return this.known.has(name) || stepsOf(this.engine.program).has(name);
+    if (this.known.has(name)) return true;
+    return this.stored ? this.stored.available.has(name) : stepsOf(this.engine.program).has(name);
   }
 
   values(name: string): Tensor {
     const value = this.known.get(name);
     if (value) return value;
     const step = stepsOf(this.engine.program).get(name);
-    if (!step) throw new Error(`There is no step ${name} in this program.`);
+    if (!step || !this.has(name)) throw new Error(`There is no value of ${name} in this file.`);
     this.prepare(step);
     return this.known.get(name)!;
   }
@@ -77,6 +86,12 @@ export class ForwardPass implements Pass {
     const open = [last];
     while (open.length) {
       const step = open[open.length - 1]!;
+      const value = this.stored?.value(step.name);
+      if (value && !this.known.has(step.name)) this.known.set(step.name, value);
+      if (this.known.has(step.name)) {
+        open.pop();
+        continue;
+      }
       const missing = step.inputs.filter((input) => !this.known.has(input));
       if (missing.length) {
         for (const input of missing) {
@@ -87,7 +102,7 @@ export class ForwardPass implements Pass {
         continue;
       }
       open.pop();
-      if (!this.known.has(step.name)) this.known.set(step.name, this.result(step));
+      this.known.set(step.name, this.result(step));
     }
   }
 
@@ -108,7 +123,14 @@ export class ForwardPass implements Pass {
     const changed = [...this.patches.keys(), ...patches.map((patch) => patch.step)];
     const other = dependents(this.engine.program, changed);
     const shared = [...this.known].filter(([name]) => !other.has(name));
-    return new ForwardPass(this.engine, this.inputs, patches, shared);
+    return new ForwardPass(this.engine, this.inputs, patches, shared, this.stored);
+  }
+
+  /** The same pass with other inputs: what does not depend on them is shared. */
+  given(inputs: Inputs, patches: readonly Patch[]): ForwardPass {
+    const other = dependents(this.engine.program, Object.keys(inputs));
+    const shared = [...this.known].filter(([name]) => !other.has(name));
+    return new ForwardPass(this.engine, { ...this.inputs, ...inputs }, patches, shared, this.stored);
   }
 }
 

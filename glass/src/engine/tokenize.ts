@@ -65,8 +65,8 @@ export class TextReader {
     const parts = this.parts(stripped ? text.trim() : text);
     const middle = parts.flatMap(({ ids }) => ids);
     const ids = [...before, ...middle, ...after];
-    if (longest !== undefined && ids.length > longest) {
-      throw new Refused(`The text has ${ids.length} pieces; this page reads at most ${longest}.`);
+    if (longest !== undefined && middle.length > longest) {
+      throw new Refused(`The text has ${middle.length} pieces; this page reads at most ${longest}.`);
     }
     const around = (list: number[]): number[] => list.map(() => -1);
     const words = [...around(before), ...parts.flatMap(({ words }) => words), ...around(after)];
