@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import webbrowser
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,6 +42,12 @@ EXPLAIN_EXAMPLES = """
       [dim]an image file for models that read images[/dim]
 
   glassformer explain runs/en-de "I ate an apple." --json | jq .steps
+
+  glassformer explain runs/en-de "I ate an apple." --html glass.html --open
+      [dim]a page in which this model runs: type another sentence, follow every number, remove a head[/dim]
+
+  glassformer explain models/bert "Paris is the [MASK] of France." --html bert.html --max-mb 64
+      [dim]a larger page, with more of a large model's weights[/dim]
 """
 
 
@@ -78,10 +86,49 @@ def explain(
         bool,
         typer.Option("--tree", help="Show the tree of a translator's beam search instead; a beam of 1 is widened."),
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page instead, in which the model itself runs: offline, one file, every number can be taken "
+            "apart.",
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="With --html: one more text in the page. Repeatable.")
+    ] = None,
+    max_mb: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            max=limits.PAGE_MB,
+            help="With --html: the most million bytes of the page. A model that does not fit is recorded, not "
+            f"included. Default: {limits.USUAL_PAGE_MB}.",
+        ),
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="With --html: open the page in a browser.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --html: replace the file even if it is not such a page.")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """See inside a model: tokens, vectors, what each block does, attention, and the candidates at each step."""
+    if html is None and (also or max_mb is not None or open_ or force):
+        raise SettingsError("--also, --max-mb, --open and --force belong to a page: add --html FILE.")
+    if html is not None and (tree or json_):
+        raise SettingsError(f"--html writes a page; {'--tree' if tree else '--json'} prints. Leave one of them out.")
+    if html is not None:
+        from glassformer.explain.glass.page import check_target
+
+        check_target(html, force=force)  # before the model computes
     loaded: LoadedModel = load_noting(model)
+    if html is not None:
+        write_page(
+            loaded, text, html, beam=beam, top=top, also=also or (), max_mb=max_mb or limits.USUAL_PAGE_MB, force=force
+        )
+        if open_:
+            webbrowser.open(html.resolve().as_uri())
+        return
     if tree:
         show_tree(loaded, text, beam=beam, as_json=json_)
         return
@@ -98,16 +145,37 @@ def explain(
 
 def explained(model: LoadedModel, text: str, *, beam: int | None, top: int) -> Explanation:
     """The explanation of a text or image by any kind of model."""
-    from glassformer.cli.pairs import text_or_pair
     from glassformer.tasks import explaining
-    from glassformer.tasks.translation.translator import Translator
+    from glassformer.tasks.glass.pages import explain_with_pages
 
-    if isinstance(model, Translator):
-        return model.explain(text, beam=beam, top=top)
-    shown: Text = text
-    if each := texts_each(model, text):
-        shown = text_or_pair(text, each, place="TEXT")
-    return explaining.explain(model.bundle, shown, top=top, options=replace(explaining.ANSWER, beam=beam or 1))
+    options = replace(explaining.ANSWER, beam=beam or 1)
+    return explain_with_pages(model, given(model, text), top=top, beam=beam, options=options)
+
+
+def given(model: LoadedModel, text: str) -> Text:
+    """A text, or two for a model of pairs."""
+    from glassformer.cli.pairs import text_or_pair
+
+    each = texts_each(model, text)
+    return text_or_pair(text, each, place="TEXT") if each else text
+
+
+def write_page(
+    model: LoadedModel,
+    text: str,
+    html: Path,
+    *,
+    beam: int | None,
+    top: int,
+    also: Sequence[str],
+    max_mb: float,
+    force: bool,
+) -> None:
+    """Writes the page, and says what it has."""
+    found = explained(model, text, beam=beam, top=top)
+    found.save(html, also=[given(model, one) for one in also], max_mb=max_mb, force=force)
+    size = html.stat().st_size / 1e6
+    typer.echo(f"{html}: {size:.1f} MB. Open it in a browser; it works without a network.")
 
 
 def texts_each(model: LoadedModel, text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The whole tree of a search: every prefix that was followed, and at each step the candidates with what became of them."""
+"""The tree of a search: every prefix that was followed, and at each step the candidates with their fates."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def digest(text: str) -> str:
 
 def inline(text: str, element: str) -> str:
     """A script or style as it can be inside its element: nothing in it ends the element, and no line ends change."""
-    safe = text.replace("\r\n", "\n").replace("\r", "\n").replace("<!--", "<\\!--")
+    safe = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(f"</(?={element})", r"<\\/", safe, flags=re.IGNORECASE)
 
 
@@ -101,12 +101,17 @@ def prediction_table(predictions: list[Mapping[str, Any]]) -> Iterator[str]:
 # Files
 
 
-def save(page: str, path: Path, *, force: bool = False) -> None:
-    """Writes a page, complete or not at all. Replaces a page made by this function; anything else only if forced."""
+def check_target(path: Path, *, force: bool = False) -> None:
+    """An error if a page cannot be written here: only a page made here is replaced, anything else if forced."""
     if path.is_dir():
         raise DataError(f"{path} is a folder. Give the name of a file, such as {path / 'glass.html'}.")
     if path.exists() and not force and not is_page(path):
         raise DataError(f"{path} exists and is no page of `explain --html`. Choose another name, or add --force.")
+
+
+def save(page: str, path: Path, *, force: bool = False) -> None:
+    """Writes a page, complete or not at all."""
+    check_target(path, force=force)
     make_parents(path)
     write_atomically(path, page.encode("utf-8"))
 

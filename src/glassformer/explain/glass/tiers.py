@@ -1,8 +1,8 @@
 """What a page can hold in the bytes that it may have.
 
-Live: all weights, as float32 or, where these do not fit, as float16 (the model is rounded before it is recorded). Recorded:
-the values of the steps whose weights are not in the page; the page derives the others. One pass over the program
-decides: a step is derived if all its weights are there, because its inputs always are, derived or stored.
+Live: all weights, as float32 or, where these do not fit, as float16 (the model is rounded before it is recorded).
+Recorded: the values of the steps whose weights are not in the page; the page derives the others. One pass over the
+program decides: a step is derived if all its weights are there, because its inputs always are, derived or stored.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def recorded_plan(program: Program, weights: Arrays, traces: Sequence[Watched], 
 
 def stored_steps(program: Program, weights: AbstractSet[str]) -> list[str]:
     """The steps whose values a page needs, because it lacks a weight of theirs."""
-    return [step.name for step in program.steps if not weights.issuperset(step.weights)]
+    return [step.name for step in program.steps if not weights >= {*step.weights}]
 
 
 def stored_values(steps: Sequence[str], values: Arrays, *, space: int) -> tuple[Stored, int]:

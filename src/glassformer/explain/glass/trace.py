@@ -66,6 +66,7 @@ class Side:
 
     pieces: tuple[str, ...]
     words: tuple[int, ...]  # the number of the word of each piece, or NO_WORD
+    spans: tuple[tuple[int, int], ...] = ()  # of each piece in the text, in UTF-16 units; (-1, -1): none
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Trace:
             "ids": {name: self.inputs[name].tolist() for name, what in program.sequences.items() if what != "image"},
             "pieces": {name: list(side.pieces) for name, side in self.sides.items()},
             "words": {name: list(side.words) for name, side in self.sides.items()},
+            "spans": {name: [list(one) for one in side.spans] for name, side in self.sides.items() if side.spans},
             "predictions": [one.to_dict() for one in self.predictions],
         }
         if self.written is not None:
