@@ -1,0 +1,105 @@
+// A picture as the model sees it: cut into patches, each of them a piece.
+
+import { computed } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Run, Step, Tensor } from "../engine/header";
+import { select, selection } from "../state/selection";
+import { program } from "../state/store";
+import { T } from "../state/strings";
+import { Canvas, type Drawing } from "./canvas";
+import { InputRows } from "./inputrows";
+
+interface Grid {
+  image: Tensor; // (C, h, w)
+  size: number; // of a patch, in pixels
+  rows: number;
+  columns: number;
+}
+
+function patchStep(sequence: string): Step | undefined {
+  return program.value?.steps.find((step) => step.op === "patches" && step.inputs[0] === sequence);
+}
+
+function gridOf(of: Run, sequence: string): Grid | null {
+  const step = patchStep(sequence);
+  if (!step || !of.pass.has(sequence)) return null;
+  const image = of.pass.values(sequence);
+  const size = Number(step.settings.size);
+  const [, high = 0, wide = 0] = image.shape;
+  return { image, size, rows: Math.floor(high / size), columns: Math.floor(wide / size) };
+}
+
+/** The pixels as colours. Images are normalised in many ways: the smallest number is black, the largest white. */
+function pixels({ image }: Grid): ImageData {
+  const [channels = 1, high = 1, wide = 1] = image.shape;
+  const [low, top] = image.data.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity] as [number, number]);
+  const data = new ImageData(wide, high);
+  for (let at = 0; at < high * wide; at++) {
+    for (let channel = 0; channel < 3; channel++) {
+      const value = image.data[Math.min(channel, channels - 1) * high * wide + at]!;
+      data.data[at * 4 + channel] = top > low ? ((value - low) / (top - low)) * 255 : 0;
+    }
+    data.data[at * 4 + 3] = 255;
+  }
+  return data;
+}
+
+function drawing(grid: Grid, place: () => number, part: boolean): Drawing {
+  const still = document.createElement("canvas");
+  const data = pixels(grid);
+  [still.width, still.height] = [data.width, data.height];
+  still.getContext("2d")!.putImageData(data, 0, 0);
+  const { size, columns, rows } = grid;
+  return (pen, width, height, colours) => {
+    pen.imageSmoothingEnabled = false;
+    const [row, column] = [Math.floor(place() / columns), place() % columns];
+    if (part) { pen.drawImage(still, column * size, row * size, size, size, 0, 0, width, height); return; }
+    pen.drawImage(still, 0, 0, columns * size, rows * size, 0, 0, width, height);
+    const [across, down] = [width / columns, height / rows];
+    pen.fillStyle = colours.paper;
+    for (let at = 1; at < columns; at++) pen.fillRect(at * across - 0.75, 0, 1.5, height);
+    for (let at = 1; at < rows; at++) pen.fillRect(0, at * down - 0.75, width, 1.5);
+    pen.strokeStyle = colours.pick;
+    pen.lineWidth = 3;
+    pen.strokeRect(column * across + 1.5, row * down + 1.5, across - 3, down - 3);
+  };
+}
+
+function Patches({ grid }: { grid: Grid }) {
+  const { rows, columns } = grid;
+  const place = useMemo(() => computed(() => Math.max(0, Math.min(rows * columns - 1, selection.value.row))), [rows, columns]);
+  const [whole, part] = useMemo(() => [drawing(grid, () => place.value, false), drawing(grid, () => place.value, true)], [grid, place]);
+  const key = (event: KeyboardEvent): void => {
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const next = place.peek() + by;
+    if (next >= 0 && next < rows * columns) select({ row: next, tap: "" });
+  };
+  const click = (event: MouseEvent): void => {
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const [x, y] = [Math.floor(((event.clientX - box.left) / box.width) * columns), Math.floor(((event.clientY - box.top) / box.height) * rows)];
+    select({ row: Math.max(0, Math.min(rows * columns - 1, y * columns + x)), tap: "" });
+  };
+  const said = T.pieces.picture.label(Math.floor(place.value / columns) + 1, (place.value % columns) + 1);
+  return (
+    <div class="row picture">
+      <div class="image" style={{ aspectRatio: `${columns} / ${rows}` }} tabIndex={0} role="application" aria-label={`${T.pieces.picture.title} ${said}`} onKeyDown={key} onClick={click}><Canvas draw={whole} /></div>
+      <figure><div class="patch"><Canvas draw={part} /></div><figcaption class="note" aria-live="polite">{T.pieces.picture.enlarged}: {said}</figcaption></figure>
+    </div>
+  );
+}
+
+export function Picture({ of, sequence }: { of: Run; sequence: string }) {
+  const grid = useMemo(() => gridOf(of, sequence), [of, sequence]);
+  if (!grid) return <p class="lead">{T.pieces.picture.recorded}</p>;
+  const { rows, columns, size, image } = grid;
+  const place = Math.max(0, Math.min(rows * columns - 1, selection.value.row));
+  return (
+    <>
+      <p class="lead">{T.pieces.picture.lead(rows, columns, size, size * size * (image.shape[0] ?? 1))}</p>
+      <Patches grid={grid} />
+      <InputRows sequence={sequence} place={place} piece={T.pieces.picture.label(Math.floor(place / columns) + 1, (place % columns) + 1)} />
+    </>
+  );
+}
