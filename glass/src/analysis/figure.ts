@@ -1,11 +1,12 @@
 // The figure of a model, built from its program: the steps with the same part are one box, boxes are in towers.
 
 import type { Header, Program, Step } from "../engine/header";
+import { placeOf } from "../state/anatomy";
 
 export interface Box {
   part: string; // "decoder.1.cross_attention"
-  tower: string; // "encoder", "decoder", or "" for a model with one tower
-  block: number | null;
+  stack: string; // "encoder", "decoder", or "" for a model with one tower
+  layer: number | null; // from 0
   what: string; // "inputs", "self_attention", "feed_forward", "output" ...
   steps: Step[];
   parameters: number | null; // of the weights that no earlier box has; null: the file has not got their shapes
@@ -23,14 +24,6 @@ export interface Tower {
 export interface Figure {
   towers: Tower[]; // in the order of computation; the last one has the output
   parameters: number | null;
-}
-
-/** "decoder.1.cross_attention" -> decoder, 1, cross_attention. */
-export function placeOf(part: string): { tower: string; block: number | null; what: string } {
-  const names = part.split(".");
-  const at = names.findIndex((name) => /^\d+$/.test(name));
-  if (at >= 0) return { tower: names.slice(0, at).join("."), block: Number(names[at]), what: names.slice(at + 1).join(".") || "block" };
-  return { tower: names.slice(0, -1).join("."), block: null, what: names.at(-1) ?? part };
 }
 
 /** A part and its steps, in the order of the program; a part that comes back later is the same box. */
@@ -75,13 +68,13 @@ export function sizesOf(header: Header): Sizes {
 
 export function figureOf(program: Program, size: Sizes): Figure {
   const boxes = boxesOf(program, size);
-  const output = boxes.filter((box) => box.tower === "" && box.block === null);
-  const names = [...new Set(boxes.map((box) => box.tower))];
+  const output = boxes.filter((box) => box.stack === "" && box.layer === null);
+  const names = [...new Set(boxes.map((box) => box.stack))];
   const named = names.filter((name) => name !== "");
   const towers: Tower[] = (named.length ? named : [""]).map((name) => ({
     name,
     sequence: "",
-    boxes: boxes.filter((box) => box.tower === name),
+    boxes: boxes.filter((box) => box.stack === name),
   }));
   if (named.length) towers.at(-1)!.boxes.push(...output);
   for (const tower of towers) tower.sequence = sequenceOf(program, tower);
@@ -91,7 +84,7 @@ export function figureOf(program: Program, size: Sizes): Figure {
 
 function boxesOf(program: Program, size: Sizes): Box[] {
   const used = new Set<string>();
-  const towerOf = new Map(program.steps.map((step) => [step.name, placeOf(step.part).tower]));
+  const towerOf = new Map(program.steps.map((step) => [step.name, placeOf(step.part).stack]));
   const partOf = new Map(program.steps.map((step) => [step.name, step.part]));
   const boxes: Box[] = [];
   for (const [part, steps] of groups(program)) {
@@ -102,11 +95,13 @@ function boxesOf(program: Program, size: Sizes): Box[] {
     for (const weight of fresh) used.add(weight);
     const other = steps.flatMap((step) => step.inputs).find((name) => {
       const tower = towerOf.get(name);
-      return place.tower !== "" && tower !== undefined && tower !== place.tower && tower !== "";
+      return place.stack !== "" && tower !== undefined && tower !== place.stack && tower !== "";
     });
     boxes.push({
       part,
-      ...place,
+      stack: place.stack,
+      layer: place.layer,
+      what: place.what || "block",
       steps,
       parameters: sizes.every((one) => one !== null) ? sizes.reduce((sum: number, one) => sum + one!, 0) : null,
       shared: fresh.length < weights.length,

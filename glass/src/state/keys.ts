@@ -2,10 +2,11 @@
 
 import { addPatch, attention, attentions, changed, mode, removePatch, hasPatch, runB, source, type Mode } from "./store";
 import { select, selection, VIEWS } from "./selection";
+import { editing } from "./whatif";
 import { signal } from "@preact/signals";
 
 /** Which window is open over the page. */
-export const open = signal<"" | "keys" | "jump" | "patches">("");
+export const open = signal<"" | "keys" | "jump">("");
 
 function moveLayer(by: number): void {
   const now = attention.value;
@@ -31,7 +32,7 @@ export function knockOut(): void {
 function nextMode(): void {
   const order: Mode[] = ["A", "B", "B-A"];
   if (changed.value && runB.value) mode.value = order[(order.indexOf(mode.value) + 1) % 3]!;
-  else open.value = "patches";
+  else editing.value = true;
 }
 
 const ACTIONS: Record<string, () => void> = {

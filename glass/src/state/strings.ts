@@ -7,6 +7,8 @@ import { heads } from "./strings/heads";
 import { pieces } from "./strings/pieces";
 import { proof } from "./strings/proof";
 import { stream } from "./strings/stream";
+import { tour } from "./strings/tour";
+import { whatif } from "./strings/whatif";
 import { whole } from "./strings/whole";
 
-export const T = { ...frame, whole, pieces, head, heads, stream, choice, proof };
+export const T = { ...frame, whole, pieces, head, heads, stream, choice, proof, whatif, tour };

@@ -1,7 +1,11 @@
 // What makes B differ from A, as a list for people: each entry can be read, removed, and made again in Python.
 
+import { signal } from "@preact/signals";
 import type { Header, Patch, Program, Run, Step } from "../engine/header";
 import type { WhatIf } from "./store";
+
+/** Whether the forms for new changes are open. */
+export const editing = signal(false);
 
 export type Change =
   | { kind: "text"; text: string }

@@ -15,6 +15,7 @@ import { ReckoningPanel } from "./reckoning";
 import { Stream } from "./stream";
 import { Top } from "./top";
 import { Verified } from "./verified";
+import { WhatIfBar } from "./whatif";
 import { Whole } from "./whole";
 import { Windows } from "./windows";
 
@@ -64,7 +65,7 @@ export function Frame() {
     <div class="page" aria-busy={busy.value ? "true" : undefined}>
       <a class="skip" href="#view" onClick={(event) => { event.preventDefault(); document.querySelector("main")?.focus(); }}>{T.skip}</a>
       <Top />
-      <div class="second-line"><Views /><Verified /></div>
+      <div class="second-line"><Views /><Verified /><WhatIfBar /></div>
       <RailSide />
       <main tabIndex={-1}><Trouble /><CurrentView /></main>
       <ReckoningPanel />

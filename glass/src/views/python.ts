@@ -1,6 +1,6 @@
 // The same thing in Python: what is shown here as lines that a reader can run.
 
-import type { Patch, Run } from "../engine/header";
+import type { Run } from "../engine/header";
 
 function quoted(text: string): string {
   return JSON.stringify(text).replace(/[\u007f-\uffff]/g, (sign) => sign);
@@ -16,15 +16,6 @@ export function numberInPython(run: Run, tap: string, index: readonly number[]):
     `print(float(seen.values[${quoted(tap)}][${[0, ...index].join(", ")}]))`,
     "",
   ].join("\n");
-}
-
-/** The changes that make B, as patches of the program. */
-export function patchesInPython(text: string, patches: readonly Patch[]): string {
-  const rows = patches.map((patch) => {
-    const rest = (["head", "row", "column", "value"] as const).filter((key) => patch[key] !== undefined).map((key) => `, ${key}=${patch[key]}`);
-    return `    Patch(${quoted(patch.step)}, ${quoted(patch.how)}${rest.join("")}),`;
-  });
-  return ["from glassformer.explain.program import Patch", "", `text = ${quoted(text)}`, "patches = [", ...rows, "]", ""].join("\n");
 }
 
 /** To the clipboard; where a page may not, from a field that is selected. */

@@ -37,7 +37,7 @@ export function nameOf(place: { what: string; stack: string }): string {
 }
 
 /** Where a place leads: the view that shows what happens there. */
-function target(place: Place, now: View): Parameters<typeof select>[0] {
+export function target(place: Place, now: View): Parameters<typeof select>[0] {
   const read = attentions.value.find((one) => one.id === place.id);
   const common = { stack: place.stack, layer: place.layer ?? selection.value.layer };
   if (read) return { ...common, kind: read.kind, layer: read.layer, tap: "", view: now === "heads" ? now : "head" };

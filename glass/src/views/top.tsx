@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { open } from "../state/keys";
 import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
 import { T } from "../state/strings";
+import { editing } from "../state/whatif";
 
 const typed = signal<string | null>(null); // what is in the field, while it differs from A's text
 
@@ -37,23 +38,12 @@ function Recorded() {
   );
 }
 
-/** The words of `text` that `other` does not have at the same place from the left or the right. */
-function Differing({ text, other }: { text: string; other: string }) {
-  const [mine, theirs] = [text.split(" "), other.split(" ")];
-  let [start, end] = [0, 0];
-  while (start < mine.length && mine[start] === theirs[start]) start++;
-  while (end < mine.length - start && end < theirs.length - start && mine.at(-1 - end) === theirs.at(-1 - end)) end++;
-  const middle = mine.slice(start, mine.length - end).join(" ");
-  return <>{mine.slice(0, start).join(" ")} {middle && <ins>{middle}</ins>} {end ? mine.slice(-end).join(" ") : ""}</>;
-}
-
 function Answer() {
-  const [a, b] = [runA.value, runB.value];
+  const a = runA.value;
   return (
     <p class="answers" aria-live="polite">
       <span class="sr">{T.answer}: </span>
       <span class="arrow" aria-hidden="true">→</span>{a?.answer}
-      {b && <span class="second"><span class="arrow">{T.compare.answerB}</span><Differing text={b.answer} other={a?.answer ?? ""} /></span>}
     </p>
   );
 }
@@ -69,7 +59,7 @@ function Which() {
           {MODES.map(([one, title]) => <button type="button" key={one} title={title} aria-pressed={mode.value === one} onClick={() => { mode.value = one; }}>{T.compare[one]}</button>)}
         </div>
       )}
-      <button type="button" onClick={() => { open.value = "patches"; }}>{T.compare.what}</button>
+      <button type="button" aria-pressed={editing.value} onClick={() => { editing.value = !editing.value; }}>{T.compare.what}</button>
       <button type="button" aria-label={T.keys.title} title={T.keys.title} onClick={() => { open.value = "keys"; }}>?</button>
     </div>
   );

@@ -1,15 +1,13 @@
-// Windows over the page: the keys, the jump, and what makes B differ from A.
+// Windows over the page: the keys and the jump.
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Patch } from "../engine/header";
 import { visible } from "../state/labels";
 import { open } from "../state/keys";
 import { select } from "../state/selection";
-import { attentions, compare, program, removePatch, run, runA, selectNumber, stepNamed, UNCHANGED, vocabularyText, whatIf } from "../state/store";
+import { attentions, program, run, selectNumber } from "../state/store";
 import { T } from "../state/strings";
-import { copy, patchesInPython } from "./python";
 
 /** A modal window: Escape and the button close it, and focus returns to where it was. */
 function Window({ title, children }: { title: string; children: ComponentChildren }) {
@@ -32,49 +30,6 @@ function Keys() {
   return (
     <Window title={T.keys.title}>
       <ul>{T.keys.list.map(([key, what]) => <li key={key}><kbd>{key}</kbd><span>{what}</span></li>)}</ul>
-    </Window>
-  );
-}
-
-/** A change in words. */
-export function patchInWords(patch: Patch): string {
-  const words = T.compare.patch;
-  const step = stepNamed(patch.step);
-  const places = (["head", "row", "column"] as const).filter((key) => patch[key] !== undefined).map((key) => words[key](patch[key]! + 1));
-  const how = patch.how === "set" ? `${words.set} ${patch.value ?? 0}` : words[patch.how];
-  return `${[step?.part.replaceAll("_", " ") ?? patch.step, ...places].join(", ")}: ${how}`;
-}
-
-function Changes() {
-  const { patches, forced } = whatIf.value;
-  const forcedRows = Object.entries(forced).map(([at, token]) => [Number(at), token] as const);
-  const without = (at: number) => Object.fromEntries(forcedRows.filter(([other]) => other !== at));
-  return (
-    <ul>
-      {patches.map((patch) => <li key={JSON.stringify(patch)}><span>{patchInWords(patch)}</span><button type="button" aria-label={T.compare.remove(patchInWords(patch))} onClick={() => void removePatch(patch)}>×</button></li>)}
-      {forcedRows.map(([at, token]) => {
-        const text = T.compare.forced(at + 1, visible(vocabularyText(token)));
-        return <li key={at}><span>{text}</span><button type="button" aria-label={T.compare.remove(text)} onClick={() => void compare({ ...whatIf.value, forced: without(at) })}>×</button></li>;
-      })}
-    </ul>
-  );
-}
-
-function WhatIfWindow() {
-  const now = whatIf.value;
-  const words = T.compare;
-  const nothing = !now.patches.length && !Object.keys(now.forced).length && now.text === null;
-  const setText = (text: string) => void compare({ ...now, text: text.trim() && text.trim() !== runA.value?.text ? text.trim() : null });
-  return (
-    <Window title={words.title}>
-      <p>{words.lead}</p>
-      <p><label>{words.sentence}<input type="text" value={now.text ?? runA.value?.text ?? ""} onChange={(event) => setText(event.currentTarget.value)} /></label></p>
-      {nothing ? <p class="note">{words.none}</p> : <Changes />}
-      <label class="check"><input type="checkbox" checked={now.keep} onChange={(event) => void compare({ ...now, keep: event.currentTarget.checked })} />{words.keep}</label>
-      <div class="controls">
-        <button type="button" disabled={nothing} onClick={() => void compare(UNCHANGED)}>{words.clear}</button>
-        <button type="button" disabled={!now.patches.length} onClick={() => void copy(patchesInPython(now.text ?? runA.value?.text ?? "", now.patches))}>{words.python}</button>
-      </div>
     </Window>
   );
 }
@@ -123,5 +78,5 @@ function Jump() {
 export function Windows() {
   if (open.value === "keys") return <Keys />;
   if (open.value === "jump") return <Jump />;
-  return open.value === "patches" ? <WhatIfWindow /> : null;
+  return null;
 }

@@ -32,22 +32,8 @@ export const frame = {
     A: "A", B: "B", "B-A": "B − A",
     aTitle: "The model as it is", bTitle: "The model with your changes", minusTitle: "What your changes changed",
     what: "What if…",
-    title: "What if…",
-    lead: "B is the same model with your changes. Every view then shows A, B or the difference.",
-    sentence: "B reads another sentence",
-    none: "No changes yet. Remove a head with x in the view of one head, or write another sentence here.",
-    keep: "B keeps A's words, so that every number can be subtracted",
-    clear: "Remove all changes",
-    remove: (what: string) => `Take back: ${what}`,
-    python: "Copy as Python",
     close: "Close",
     different: "A and B differ in length here, so nothing can be subtracted: this is B.",
-    patch: {
-      zero: "set to zero", mean: "replaced by its mean", set: "set to", hide: "hidden",
-      head: (number: number) => `head ${number}`, row: (number: number) => `row ${number}`, column: (number: number) => `column ${number}`,
-    },
-    forced: (position: number, piece: string) => `position ${position} must be “${piece}”`,
-    answerB: "B:",
   },
 
   rail: {
