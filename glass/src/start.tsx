@@ -6,6 +6,7 @@ import { followState, readAddress } from "./state/address";
 import { followKeys } from "./state/keys";
 import { fromHash, select } from "./state/selection";
 import { attentions, checks, isOutputRow, reckoner, runA, source, type Reckoner } from "./state/store";
+import { followTour } from "./state/touring";
 import { Frame } from "./views/frame";
 import { followTheme } from "./views/palette";
 
@@ -38,6 +39,7 @@ export async function start(root: Element, from: Source, reckon: Reckoner): Prom
   root.replaceChildren();
   render(<Frame />, root);
   followKeys();
+  followTour();
   await readAddress();
   followState();
   later(() => { checks.value = from.verify(from.recorded(0)); });

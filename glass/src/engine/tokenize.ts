@@ -22,7 +22,7 @@ export class TextReader {
 
   constructor(
     readonly info: TokenizerInfo,
-    file: string,
+    readonly file: string,
     shown: string,
   ) {
     this.shown = JSON.parse(shown) as string[];

@@ -5,7 +5,7 @@ import { outputOf, streamsOf, type Sight } from "../analysis/graph";
 import { headsOf, removeEach } from "../analysis/knockouts";
 import { decidedAt, guesses, type Guess } from "../analysis/lens";
 import { nearest } from "../analysis/nearest";
-import { best, logitsAt, logProbsOf, logTotal, readoutOf, type Readout } from "../analysis/readout";
+import { logitsAt, logProbsOf, logTotal, readoutOf, type Readout } from "../analysis/readout";
 import { tagsOf } from "../analysis/tags";
 import type { Checks, Header, Run } from "../engine/header";
 import { compute, ForwardPass } from "../engine/run";
@@ -37,13 +37,20 @@ function nameOf({ header, shown }: Materials, said: Readout, id: number): string
   return named ?? shown(id);
 }
 
+/** The most likely one of the others. */
+function runnerUp(logits: ArrayLike<number>, chosen: number): number {
+  let found = chosen === 0 ? Math.min(1, logits.length - 1) : 0;
+  for (let id = 0; id < logits.length; id++) if (id !== chosen && logits[id]! > logits[found]!) found = id;
+  return found;
+}
+
 function decisionsOf(given: Materials, said: Readout, places: number[]): Decision[] {
   const logits = given.run.pass.values(said.step);
   return places.map((row) => {
     const all = logitsAt(logits, said, row);
     const total = logTotal(all);
     const chosen = said.chosen[row]!;
-    const other = best(all, 2).find((id) => id !== chosen) ?? chosen;
+    const other = runnerUp(all, chosen);
     const share = (id: number): number => Math.exp(all[id]! - total);
     return { row, name: nameOf(given, said, chosen), probability: share(chosen), second: nameOf(given, said, other), secondProbability: share(other), candidates: all.length };
   });

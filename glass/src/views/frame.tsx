@@ -5,6 +5,7 @@ import { picked, select, selection, VIEWS, type View } from "../state/selection"
 import { toHash } from "../state/selection";
 import { busy, places, trouble } from "../state/store";
 import { T } from "../state/strings";
+import { Tour } from "../tour/tour";
 import { Choice } from "./choice";
 import { Head } from "./head";
 import { Heads } from "./heads";
@@ -67,7 +68,7 @@ export function Frame() {
       <Top />
       <div class="second-line"><Views /><Verified /><WhatIfBar /></div>
       <RailSide />
-      <main tabIndex={-1}><Trouble /><CurrentView /></main>
+      <main tabIndex={-1}><Trouble /><CurrentView /><Tour /></main>
       <ReckoningPanel />
       <Windows />
     </div>

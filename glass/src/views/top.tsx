@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { open } from "../state/keys";
 import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
 import { T } from "../state/strings";
+import { TourButton } from "../tour/tour";
 import { editing } from "../state/whatif";
 
 const typed = signal<string | null>(null); // what is in the field, while it differs from A's text
@@ -66,5 +67,5 @@ function Which() {
 }
 
 export function Top() {
-  return <header class="top"><h1>{T.name}</h1><Sentence /><Answer /><Which /></header>;
+  return <header class="top"><h1>{T.name}</h1><Sentence /><Answer /><TourButton /><Which /></header>;
 }
