@@ -17,7 +17,7 @@ function sightOf(engine: Engine, pass: ForwardPass): Sight {
 
 function readoutAt(step: string, logits: Tensor): Readout {
   const [places, candidates] = [logits.data.length / logits.shape.at(-1)!, logits.shape.at(-1)!];
-  const blank = { step, kind: "next" as const, places, candidates, across: "row" as const };
+  const blank = { step, kind: "next" as const, places, candidates, across: "row" as const, answer: [] };
   return { ...blank, chosen: Array.from({ length: places }, (_, place) => argmax(logitsAt(logits, blank, place))) };
 }
 

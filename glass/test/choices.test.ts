@@ -80,7 +80,7 @@ test("the tree: the best output is a straight line, and branches do not overlap"
 });
 
 test("spans choose among positions: logits are read by column", () => {
-  const readout: Readout = { step: "logits", kind: "span", places: 2, candidates: 3, across: "column", chosen: [2, 1] };
+  const readout: Readout = { step: "logits", kind: "span", places: 2, candidates: 3, across: "column", chosen: [2, 1], answer: [0, 1] };
   const found = logProbsOf(tensor([0, 0, 0, 5, 9, 0], [3, 2]), readout);
   near(found[0]!, 9 - logTotal([0, 0, 9]));
   near(found[1]!, 5 - logTotal([0, 5, 0]));
@@ -94,7 +94,7 @@ test("removing heads one by one: each loss is that of a pass with this head remo
   const logits = pass.values(step);
   const [places, candidates] = logits.shape as [number, number];
   const chosen = Array.from({ length: places }, (_, t) => argmax(logits.data.subarray(t * candidates, (t + 1) * candidates)));
-  const readout: Readout = { step, kind: "next", places, candidates, across: "row", chosen };
+  const readout: Readout = { step, kind: "next", places, candidates, across: "row", chosen, answer: [] };
   const heads = headsOf(attentionsOf(one.program));
   const found: Worth[] = [];
   const before = logProbsOf(logits, readout);

@@ -25,7 +25,7 @@ export interface Worth {
 }
 
 interface Readable {
-  part: string;
+  id: string;
   stack: string;
   kind: string;
   layer: number;
@@ -34,7 +34,7 @@ interface Readable {
 }
 
 /** All heads of some attentions, in their order. */
-export function headsOf(attentions: readonly (Omit<Readable, "part"> & { id: string })[]): HeadPlace[] {
+export function headsOf(attentions: readonly Readable[]): HeadPlace[] {
   const places: HeadPlace[] = [];
   for (const { id, stack, kind, layer, heads, z } of attentions) {
     if (!z) continue;
@@ -43,8 +43,9 @@ export function headsOf(attentions: readonly (Omit<Readable, "part"> & { id: str
   return places;
 }
 
-export function patchOf(place: HeadPlace, how: Removal): Patch {
-  return { step: place.z, how, head: place.head };
+/** Where a mixture has no axis of heads, all of it is removed. */
+export function patchOf(place: HeadPlace, how: Removal, byHead = true): Patch {
+  return byHead ? { step: place.z, how, head: place.head } : { step: place.z, how };
 }
 
 /** A pass that can be repeated with patches: what they do not change is not computed again. */
@@ -63,10 +64,11 @@ export async function removeEach(
     before: number[];
     breathe: Breathe;
     found: (worth: Worth) => void;
+    byHead?: (place: HeadPlace) => boolean; // whether the mixture has an axis of heads
   },
 ): Promise<void> {
   for (const place of places) {
-    const pass = options.pass.with([patchOf(place, options.how)]);
+    const pass = options.pass.with([patchOf(place, options.how, options.byHead?.(place))]);
     let output: Tensor | null = null;
     for (const step of options.steps) {
       output = pass.values(step);

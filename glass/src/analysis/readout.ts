@@ -13,6 +13,7 @@ export interface Readout {
   candidates: number; // of each place
   across: "row" | "column"; // the candidates of a place: a row of the logits, or for spans a column
   chosen: number[]; // by place
+  answer: number[]; // the places that make the answer: what is written, the masked pieces, or all
 }
 
 /** The whole vocabulary's or all classes' logits at one place. */
@@ -32,23 +33,35 @@ export function logTotal(logits: ArrayLike<number>, temperature = 1): number {
   return top / temperature + Math.log(total);
 }
 
-/** The chosen candidates: what was written, or where nothing is written the most likely one. */
-function chosenOf(run: Run, kind: Kind, logits: Tensor, readout: Pick<Readout, "across" | "places">): number[] {
-  const written = kind === "next" ? run.written?.ids : undefined;
-  return Array.from({ length: readout.places }, (_, place) => written?.[place] ?? argmax(logitsAt(logits, readout, place)));
+type About = Pick<Header, "program" | "task" | "decoding" | "tokenizers">;
+
+/** What was written at each place. Of a text that is continued only the last place has written something. */
+function writtenAt(about: About, run: Run, places: number): (number | undefined)[] {
+  const ids = about.task.head === "next" ? (run.written?.ids ?? []) : [];
+  if (about.decoding?.start !== -1) return ids.slice(0, places);
+  return [...new Array<undefined>(places - 1).fill(undefined), ids[0]];
+}
+
+function answerPlaces(about: About, run: Run, places: number): number[] {
+  const all = Array.from({ length: places }, (_, place) => place);
+  if (about.task.head === "next" && about.decoding?.start === -1) return [places - 1];
+  const masks = new Set(Object.values(about.tokenizers).map((one) => one.mask?.id));
+  const masked = about.task.head === "words" ? all.filter((place) => Object.values(run.ids).some((ids) => masks.has(ids[place]))) : [];
+  return masked.length ? masked : all;
 }
 
 /** null: this model says nothing in words or classes, such as one that makes vectors. */
-export function readoutOf(header: Pick<Header, "program" | "task">, run: Run): Readout | null {
-  const { head } = header.task;
-  const step = Object.values(header.program.outputs)[0];
-  if (head === "vector" || !step || !run.pass.has(step)) return null;
+export function readoutOf(about: About, run: Run): Readout | null {
+  const { head } = about.task;
+  const step = about.program.outputs["logits"];
+  if (head === "vector" || !step) return null;
   const logits = run.pass.values(step);
   const across = head === "span" ? "column" : "row";
   const [rows, width] = [rowsOf(logits), widthOf(logits)];
   const [places, candidates] = across === "row" ? [rows, width] : [width, rows];
-  const shape = { across, places } as const;
-  return { step, kind: head, candidates, ...shape, chosen: chosenOf(run, head, logits, shape) };
+  const written = writtenAt(about, run, places);
+  const chosen = Array.from({ length: places }, (_, place) => written[place] ?? argmax(logitsAt(logits, { across }, place)));
+  return { step, kind: head, candidates, across, places, chosen, answer: answerPlaces(about, run, places) };
 }
 
 /** Row and column of a candidate's logit. */

@@ -5,7 +5,7 @@ import type { Attention } from "../state/anatomy";
 import { knockOut } from "../state/keys";
 import { spoken } from "../state/labels";
 import { picked } from "../state/selection";
-import { hasPatch, runA, source } from "../state/store";
+import { hasPatch, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { askWorths, choicesOf, keyOf, logProbOf, withoutHead, worths } from "../state/worth";
 import { brief } from "./format";
@@ -14,14 +14,15 @@ import { WithPieces } from "./tokens";
 const LITTLE = 0.1; // nats
 
 function Measured({ one, head }: { one: Attention; head: number }) {
-  const [worth, a, words] = [worths.value.get(keyOf(one, head)), runA.value, T.head];
+  const [worth, a, words] = [worths.value.get(keyOf(one, head)), run.value, T.head];
   if (!a) return null;
   const choices = choicesOf(a);
   if (!choices.length) return <p class="note">{words.worthNothing}</p>;
   if (!worth) return <p class="note" role="status">{words.worthPending}</p>;
-  const before = logProbOf(a, choices);
+  const before = logProbOf(a);
+  const said = a.written?.pieces ?? [];
   const most = worth.rows.reduce((best, loss, i) => (loss > worth.rows[best]! ? i : best), 0);
-  const piece = a.written?.pieces[most];
+  const piece = said[most];
   const say = worth.loss < 0 ? words.worthGain : words.worthText;
   return (
     <>
@@ -40,7 +41,7 @@ export function WorthPanel({ one }: { one: Attention }) {
   useEffect(() => {
     const others = Array.from({ length: one.heads }, (_, other) => [one, other] as const).filter(([, other]) => other !== head);
     void askWorths([[one, head], ...others]);
-  }, [one, head, runA.value]);
+  }, [one, head, run.value]);
   return (
     <section class="panel worth">
       <h3>{T.head.worth}</h3>
