@@ -35,6 +35,8 @@ export function labelsOf(step: Step, axis: number, length: number, of: Run | nul
   const [name, size] = [step.axes[at], step.shape[at]];
   if (!of) return numbered(length);
   if (at === step.axes.length - 2 && isOutputRow(step) && of.written?.pieces.length === length) return of.written.pieces;
+  const backwards = name?.endsWith("_from_end") ? piecesOf(String(size), length, of) : null;
+  if (backwards) return [...backwards].reverse();
   const pieces = typeof size === "string" ? piecesOf(size, length, of) : piecesOf(name ?? "", length, of);
   if (pieces) return pieces;
   if (name === "vocabulary" && vocabulary.value.length === length) return vocabulary.value;

@@ -41,6 +41,12 @@ export function Canvas({ draw, label }: CanvasProps) {
   return label ? <canvas ref={ref} role="img" aria-label={label} /> : <canvas ref={ref} aria-hidden="true" />;
 }
 
+const phone = window.matchMedia("(max-width: 700px)");
+
+/** Whether the page has one column. */
+export const narrow = signal(phone.matches);
+phone.addEventListener("change", () => { narrow.value = phone.matches; });
+
 /** The width in CSS pixels of the element that the ref is on. */
 export function useWidth(): { ref: { current: HTMLDivElement | null }; width: Signal<number> } {
   const ref = useRef<HTMLDivElement>(null);

@@ -21,7 +21,9 @@ export function tiny(value: number): string {
 export function brief(value: number): string {
   if (!Number.isFinite(value)) return full(value);
   const size = Math.abs(value);
-  if (size !== 0 && size < 0.0005) return tiny(value);
+  if (size === 0) return "0";
+  if (size < 0.0005) return tiny(value);
+  if (Number.isInteger(value) && size < 1e6) return String(value).replace("-", MINUS);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   return value.toFixed(digits).replace("-", MINUS);
 }

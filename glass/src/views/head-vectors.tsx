@@ -15,7 +15,7 @@ import { Strip } from "./strip";
 import { WithPieces } from "./tokens";
 
 const EMPTY: Cells = { values: [0], offset: 0, rows: 1, columns: 1, signed: true, top: 1 };
-const ROWS = 64; // strips of more rows are drawn thinner
+const TALLEST = 300; // CSS pixels of all rows together
 
 /** The part of a step that a head uses: with fewer key heads than query heads, several share one. */
 function leadOf(step: Step, heads: number): number[] {
@@ -54,7 +54,7 @@ function Vectors({ step, one, row, framed, title, note, colour }: VectorProps) {
   return (
     <div class="vectors">
       <h4 class={colour}><WithPieces text={title} /><small><WithPieces text={note} /></small></h4>
-      <Strip cells={cells} title={title} picked={at} onPick={onPick} tall={data.rows === 1 ? 18 : data.rows > ROWS ? Math.max(1, 400 / data.rows) : 11} wide={data.columns > 64 ? 4 : 8} />
+      <Strip cells={cells} title={title} picked={at} onPick={onPick} tall={data.rows === 1 ? 18 : Math.min(11, TALLEST / data.rows)} wide={data.columns > 64 ? 4 : 8} />
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { Canvas, useWidth } from "./canvas";
 import { at, drawCells, drawPicked, FUTURE, PADDING, type Cells } from "./cells";
 import { csvOfCells, pictureOf, save, savePng, saveSvg } from "./export";
 import { brief, full } from "./format";
+import { Legend } from "./legend";
 import { RowLens } from "./lens";
 import { Piece } from "./tokens";
 
@@ -52,8 +53,8 @@ function layout(available: number, cells: Cells, rows: Axis, columns: Axis, most
   const left = Math.min(room * 0.34, Math.max(56, Math.min(160, longest(rows.labels) * 7.6 + 18)));
   const large = cells.columns > LABELS_UP_TO;
   const free = room - left - 4;
-  const across = large ? Math.max(0.5, free / cells.columns) : Math.max(14, Math.min(most, (free - 30) / cells.columns));
-  const down = cells.rows > LABELS_UP_TO ? Math.max(0.5, Math.min(across, 600 / cells.rows)) : Math.max(15, Math.min(across, 30));
+  const across = large ? Math.max(0.5, free / cells.columns) : Math.max(9, Math.min(most, (free - 30) / cells.columns));
+  const down = cells.rows > LABELS_UP_TO ? Math.max(0.5, Math.min(across, 600 / cells.rows)) : Math.max(cells.rows > 32 ? 13 : 15, Math.min(across, 30));
   const flat = longest(columns.labels) * 7.4 + 4 <= across;
   const top = large ? 22 : flat ? 22 : Math.min(110, longest(columns.labels) * 5.9 + 20);
   return { left, top, across, down, flat };
@@ -88,7 +89,7 @@ function OneLabel({ axis, index, place, from }: { axis: Axis; index: number; pla
   const style = from === "rows"
     ? { top: `${Math.max(0, Math.min(count * step - 14, (index + 0.5) * step - 7))}px`, height: "14px" }
     : index * step < (count * step) / 2 ? { left: `${index * step}px`, bottom: "4px" } : { right: `${(count - 1 - index) * step}px`, bottom: "4px" };
-  return <span class={from === "columns" ? "flat" : "label"} data-at={index} data-on="" style={style}>{index + 1} <Piece text={text} /></span>;
+  return <span class={from === "columns" ? "flat" : "label"} data-at={index} data-on="" style={style}><span class="number-of">{index + 1}</span><Piece text={text} /></span>;
 }
 
 function moved(event: KeyboardEvent, from: Place, cells: Cells): Place | null {
@@ -193,7 +194,7 @@ function Grid({ props, place, hover }: { props: MatrixProps; place: Layout; hove
   const [width, height] = [place.across * data.columns, place.down * data.rows];
   return (
     <div class="cells" style={{ paddingRight: place.flat || manyColumns ? "2px" : `${Math.max(2, place.top * 0.62 - place.across / 2)}px` }}>
-      <div class="corner" style={{ width: `${place.left}px`, height: `${place.top}px` }} aria-hidden="true"><span>{columns.value.name} →</span><span>{rows.value.name} ↓</span></div>
+      <div class={place.top < 40 ? "corner low" : "corner"} style={{ width: `${place.left}px`, height: `${place.top}px` }} aria-hidden="true"><span>{columns.value.name} →</span><span>{rows.value.name} ↓</span></div>
       <div class="columns" ref={marks.columns} style={{ width: `${width}px`, height: `${place.top}px` }} onClick={choose("column")} aria-hidden="true">
         {manyColumns ? <OneLabel axis={columns.value} index={picked.value.column} place={place} from="columns" /> : <LabelsOf axis={columns.value} place={place} from="columns" />}
       </div>
@@ -225,6 +226,7 @@ export function Matrix(props: MatrixProps) {
       {asTable.value ? <Table props={props} /> : width.value > 0 && <Grid props={props} place={place} hover={hover} />}
       <p class="readout" aria-hidden="true">{shown}</p>
       <p class="sr" aria-live="polite">{aloud}</p>
+      <Legend cells={props.cells} />
       {overview && <p class="note">{T.matrix.large(data.rows, data.columns)}</p>}
       {overview && <RowLens cells={props.cells} labels={props.columns} row={props.rows} picked={props.picked} onPick={props.onPick} />}
       <Tools props={props} asTable={asTable} />

@@ -56,6 +56,7 @@ function tower(all: Place[], left: number, width: number, figure: Figure, bottom
   const middle = left + width / 2;
   const put = (place: Place, x: number, wide: number): void => {
     figure.boxes.push({ place, name: nameOf(place), x, y, width: wide, height });
+    if (/recurrent|forwards|backwards/.test(place.what)) figure.lines.push([x - 8, y + height / 2, x, y + height / 2], [x + wide, y + height / 2, x + wide + 8, y + height / 2]);
     middles.set(place.id, y + height / 2);
   };
   let layer: number | null = null;
@@ -86,10 +87,9 @@ function towerHeight(all: Place[]): number {
 /** Arrows from the encoder's last place to every place of the decoder that reads it. */
 function reading(figure: Figure, left: Map<string, number>, right: Map<string, number>, leftEnd: number, rightStart: number): void {
   const top = Math.min(...left.values());
-  for (const [id, y] of right) {
-    const what = placeOf(id).what;
-    if (what.includes("cross") || what === "attention") figure.lines.push([leftEnd, top, rightStart, y]);
-  }
+  const readers = [...right].filter(([id]) => placeOf(id).what.includes("cross"));
+  const first = [...right].filter(([id]) => placeOf(id).what.includes("recurrent")).slice(0, 1);
+  for (const [, y] of readers.length ? readers : first) figure.lines.push([leftEnd, top, rightStart, y]);
 }
 
 function figureOf(all: Place[]): Figure {

@@ -3,13 +3,15 @@
 import type { Step } from "../engine/header";
 import type { Attention } from "../state/anatomy";
 import { picked } from "../state/selection";
-import { mode, selectNumber, tensorShown } from "../state/store";
+import { mode, selectNumber, stepNamed, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { largest } from "./cells";
+import { narrow } from "./canvas";
 import { brief } from "./format";
 import type { Axis } from "./matrix";
 import { Piece, WithPieces } from "./tokens";
 
+const LISTED = 6; // keys in the list of narrow screens
 const COLUMNS = 14; // at most; a longer row shows its strongest keys
 
 interface Line {
@@ -24,7 +26,10 @@ function nameOfLine(step: Step, values: Float32Array): string {
   const words = T.head.lines;
   if (step.op === "scores") return words.scores;
   if (step.op === "softmax") return words.softmax;
-  if (step.op === "add") return words.bias;
+  if (step.op === "additive_scores") return words.additive;
+  const masks = step.inputs.some((input) => stepNamed(input)?.op === "nothing_hidden");
+  if (step.op === "add" && !masks) return words.bias;
+  if (step.op === "add") return words.maskNone;
   if (step.op === "mask") return values.includes(-Infinity) ? words.mask : words.maskNone;
   if (step.op !== "scale") return words.other(step.op);
   const factor = Number(step.settings.factor);
@@ -67,7 +72,7 @@ function Bar({ value, top, share }: { value: number; top: number; share: boolean
 function inCell(value: number, share: boolean): string {
   if (value === -Infinity) return "−∞";
   if (share) return value < 0.0005 ? "0" : value > 0.9995 ? "1" : value.toFixed(3).replace(/^0/, "");
-  return Math.abs(value) >= 10 ? value.toFixed(0).replace("-", "−") : value.toFixed(1).replace("-", "−");
+  return value.toFixed(Math.abs(value) >= 10 ? 0 : 1).replace(/^-0\.0$/, "0").replace("-", "−");
 }
 
 function LineRow({ line, columns, chosen }: { line: Line; columns: number[]; chosen: number }) {
@@ -88,6 +93,26 @@ function LineRow({ line, columns, chosen }: { line: Line; columns: number[]; cho
   );
 }
 
+/** On narrow screens: the strongest keys under each other, the lines side by side. */
+function SortedList({ lines, labels, chosen }: { lines: Line[]; labels: readonly string[]; chosen: number }) {
+  const last = lines.at(-1);
+  if (!last) return null;
+  const all = Array.from({ length: last.values.length }, (_, i) => i).sort((a, b) => Math.abs(last.values[b]!) - Math.abs(last.values[a]!));
+  const shown = [...new Set([...all.slice(0, LISTED), chosen])].filter((i) => i < last.values.length);
+  const share = (line: Line) => line.step.op === "softmax" && mode.value !== "B-A";
+  return (
+    <table class="sorted">
+      <thead><tr><td />{lines.map((line) => <th key={line.step.name} scope="col">{line.name}</th>)}</tr></thead>
+      <tbody>{shown.map((i) => (
+        <tr key={i} data-on={i === chosen ? "" : undefined}>
+          <th scope="row"><button type="button" class="plain" onClick={() => selectNumber(last.step.name, [...last.index, i])}><Piece text={labels[i] ?? String(i + 1)} /></button></th>
+          {lines.map((line) => <td class="num" key={line.step.name} onClick={() => selectNumber(line.step.name, [...line.index, i])}>{inCell(line.values[i]!, share(line))}</td>)}
+        </tr>
+      ))}</tbody>
+    </table>
+  );
+}
+
 export function RowLines({ one, rows, columns }: { one: Attention; rows: { value: Axis }; columns: { value: Axis } }) {
   const [query, chosen] = [picked.query.value, picked.key.value];
   const lines = linesOf(one, picked.head.value, query);
@@ -96,13 +121,13 @@ export function RowLines({ one, rows, columns }: { one: Attention; rows: { value
   const name = rows.value.labels[Math.min(query, rows.value.labels.length - 1)] ?? "";
   return (
     <section class="panel">
-      <h3><WithPieces text={T.head.row(name)} /><small>{shown.length < labels.length ? T.head.strongestOnly(shown.length) : T.head.rowNote}</small></h3>
-      <div class="scroll">
+      <h3><WithPieces text={T.head.row(name)} /><small>{narrow.value ? T.head.strongestFirst : shown.length < labels.length ? T.head.strongestOnly(shown.length) : T.head.rowNote}</small></h3>
+      {narrow.value ? <SortedList lines={lines} labels={labels} chosen={chosen} /> : <div class="scroll" tabIndex={0} role="region" aria-label={T.head.row(name)}>
         <table class="lines">
           <thead><tr><td />{shown.map((i) => <th key={i} scope="col" data-on={i === chosen ? "" : undefined}><button type="button" class="plain" onClick={() => selectNumber(one.pattern.name, [...(lines.at(-1)?.index ?? []), i])}><Piece text={labels[i] ?? String(i + 1)} /></button></th>)}</tr></thead>
           <tbody>{lines.map((line) => <LineRow line={line} columns={shown} chosen={chosen} key={line.step.name} />)}</tbody>
         </table>
-      </div>
+      </div>}
     </section>
   );
 }

@@ -42,6 +42,7 @@ export const frame = {
     names: {
       inputs: "pieces", self_attention: "self-attention", attention: "attention", cross_attention: "reads source",
       feed_forward: "feed-forward", experts: "experts", final_norm: "final norm", output: "the next piece", memory: "memory", pooling: "pooling",
+      recurrent: "→ in time →", forwards: "→ forwards →", backwards: "← backwards ←", context: "context", first: "first state", readout: "readout",
     } as Record<string, string>,
     image: "patches of the image",
     classes: "the class",

@@ -25,10 +25,11 @@ export const head = {
   row: (query: string) => `The row of “${query}”, in steps`,
   rowNote: "follow one column down",
   strongestOnly: (count: number) => `the ${count} keys that this row reads most, in their order`,
-  rest: "the rest",
+  strongestFirst: "the keys that it reads most, most first",
 
   lines: {
     scores: "q · k",
+    additive: "vᵀ tanh(W s + U h)",
     root: (width: number) => `÷ √${width}`,
     times: (factor: string) => `× ${factor}`,
     same: "unchanged",
