@@ -46,6 +46,18 @@ class Toy:
     settings: dict[str, Any]
     batch: Any
 
+    @property
+    def short_batch(self) -> Any:
+        """One token of everything."""
+        if isinstance(self.batch, Image):
+            return SimpleNamespace(images=self.batch.images, target_in=TARGET[:, :1])
+        cut = {
+            name: value if value is None else value[:, :1]
+            for name, value in vars(self.batch).items()
+            if "lengths" not in name
+        }
+        return SimpleNamespace(**cut, lengths=torch.tensor([1]), source_lengths=torch.tensor([1]))
+
     def model(self) -> nn.Module:
         return filled(build(self.kind, self.settings))
 

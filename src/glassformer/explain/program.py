@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from glassformer.errors import ModelError
 from glassformer.explain.op_functions import Array
 from glassformer.explain.ops import OPS
 
@@ -63,12 +64,14 @@ class Program:
     ) -> dict[str, Floats]:
         """The value of every step, in float64."""
         known = {name: np.asarray(weights[name], dtype=np.float64) for name in self.weights()}
+        if missing := self.sequences.keys() - inputs.keys():
+            raise ModelError(f"The program also reads {min(missing)!r}; it got {', '.join(inputs) or 'nothing'}.")
         values: dict[str, Any] = {name: np.asarray(inputs[name]) for name in self.sequences}
         changes: dict[str, list[Patch]] = {}
         for patch in patches:
             changes.setdefault(patch.step, []).append(patch)
         if unknown := changes.keys() - {step.name for step in self.steps}:
-            raise KeyError(f"There is no step {min(unknown)!r} in this program.")
+            raise ModelError(f"There is no step {min(unknown)!r} in this program.")
         for step in self.steps:
             given = (*(values[name] for name in step.inputs), *(known[name] for name in step.weights))
             value = OPS[step.op].function(*given, **step.settings)

@@ -1,4 +1,4 @@
-"""A model's program computes what the model computes, at every tap."""
+"""Programs are what they declare: names, shapes, operations, code lines, order."""
 
 from __future__ import annotations
 
@@ -10,29 +10,16 @@ import pytest
 
 import glass_fixtures
 import glassformer
+from glassformer.errors import ModelError
+from glassformer.explain.code_lines import line_in
+from glassformer.explain.op_functions import Array
 from glassformer.explain.ops import OPS
 from glassformer.explain.programs import program_of
-from glassformer.explain.programs.recorded import EXPERT, inputs_of, tapped_values, weights_of
-from glassformer.explain.tap_values import recorded_pass
-from toy_programs import TOYS
+from glassformer.explain.programs.recorded import inputs_of, weights_of
+from glassformer.nn.attention import attend
+from toy_programs import TEXT, TOYS
 
 PACKAGE = Path(glassformer.__file__).parent
-CLOSE = 1e-10
-
-
-@pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("name", TOYS)
-def test_every_tap_is_one_step_with_the_same_numbers(name: str) -> None:
-    toy = TOYS[name]
-    model = toy.model()
-    program = program_of(model)
-    _, recorded = recorded_pass(model, toy.batch)
-    tapped = [step.name for step in program.steps if step.tapped]
-    assert sorted(name for name in tapped if name in recorded or not EXPERT.fullmatch(name)) == sorted(recorded)
-    inputs = inputs_of(program, toy.batch)
-    values = program.run(inputs, weights_of(program, model))
-    for step, expected in tapped_values(program, recorded, inputs).items():
-        np.testing.assert_allclose(values[step], expected, rtol=CLOSE, atol=CLOSE, err_msg=step)
 
 
 @pytest.mark.parametrize("name", TOYS)
@@ -89,6 +76,57 @@ def test_later_rows_change_nothing_before_them(name: str) -> None:
         for step in program.steps:
             if step.shape[-2:-1] == (sequence,) and sequence != step.shape[-1]:
                 np.testing.assert_array_equal(before[step.name][..., :-1, :], after[step.name][..., :-1, :])
+
+
+def cut(value: Array, axes: tuple[str, ...], row: str) -> Array:
+    """Without its last row, if its rows are those of this sequence."""
+    if len(axes) == 1:
+        return value[:-1] if axes[0] == row else value
+    return value[..., :-1, :] if axes[-2] == row else value
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_row_wise_operations_need_no_other_rows(name: str) -> None:
+    toy = TOYS[name]
+    model = toy.model()
+    program = program_of(model)
+    weights = weights_of(program, model)
+    values = {**inputs_of(program, toy.batch)}
+    along = {"segments": "text", "casing": "text"}
+    axes: dict[str, tuple[str, ...]] = {one: (along.get(one, one),) for one in program.sequences}
+    for step in program.steps:
+        given = [values[one] for one in step.inputs]
+        used = [weights[one].astype(float) for one in step.weights]
+        values[step.name] = OPS[step.op].function(*given, *used, **step.settings)
+        axes[step.name] = step.axes
+        row = step.axes[-2] if len(step.axes) > 1 else step.axes[0]
+        if OPS[step.op].row_wise and row in program.sequences:
+            fewer = [cut(value, axes[one], row) for value, one in zip(given, step.inputs, strict=True)]
+            alone = OPS[step.op].function(*fewer, *used, **step.settings)
+            np.testing.assert_allclose(alone, cut(values[step.name], step.axes, row), err_msg=step.name)
+
+
+def test_an_input_is_missing() -> None:
+    program = program_of(TOYS["transformer"].model())
+    with pytest.raises(ModelError, match="also reads 'target'; it got source"):
+        program.run({"source": np.array([1])}, {name: np.ones(1) for name in program.weights()})
+
+
+def test_a_batch_without_capitals() -> None:
+    program = program_of(TOYS["bert-tags"].model())
+    with pytest.raises(ModelError, match="capitals"):
+        inputs_of(program, TEXT)
+
+
+def test_lines_are_found_in_the_source() -> None:
+    line = line_in(attend, "scores = query @ key.mT")
+    file, number = line.split(":")
+    assert file == "nn/attention.py"
+    assert "scores = query @ key.mT" in (PACKAGE / file).read_text(encoding="utf-8").splitlines()[int(number) - 1]
+    with pytest.raises(ModelError, match="on 0 lines of attend"):
+        line_in(attend, "no such text")
+    with pytest.raises(ModelError, match="on 3 lines of attend"):
+        line_in(attend, "pattern")
 
 
 def same(found: object, kept: object, where: str = "") -> None:

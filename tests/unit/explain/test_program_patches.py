@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from glassformer.errors import ModelError
 from glassformer.explain.ablation import without_head
 from glassformer.explain.op_functions import Array
 from glassformer.explain.program import Patch, patched
@@ -22,19 +24,19 @@ TOY = TOYS["transformer"]
 HEAD = "decoder.blocks.0.cross_attention.out"
 
 
-def logits_with(model: nn.Module, *patches: Patch) -> Array:
+def logits_with(model: nn.Module, *patches: Patch, batch: Any = TOY.batch) -> Array:
     program = program_of(model)
-    return program.run(inputs_of(program, TOY.batch), weights_of(program, model), patches)["logits"]
+    return program.run(inputs_of(program, batch), weights_of(program, model), patches)["logits"]
 
 
-def logits_in_torch(model: nn.Module, tap: str, change: Callable[[Tensor], None]) -> Array:
+def logits_in_torch(model: nn.Module, tap: str, change: Callable[[Tensor], None], *, batch: Any = TOY.batch) -> Array:
     def changed(value: Tensor) -> Tensor:
         value = value.clone()
         change(value)
         return value
 
     with torch.no_grad(), listening([(model.get_submodule(tap), changed)]):
-        return model(TOY.batch)[0].numpy()
+        return model(batch)[0].numpy()
 
 
 @pytest.mark.parametrize("mean", [False, True])
@@ -79,6 +81,34 @@ def test_a_change_at_any_tap(patch: Patch, change: Callable[[Tensor], None]) -> 
     assert abs(found - logits_with(model)).max() > 1e-3
 
 
+def zero_head(value: Tensor) -> None:
+    value[:, 1] = 0
+
+
+@pytest.mark.parametrize(
+    ("name", "patch", "change"),
+    [
+        ("bert", Patch("blocks.0.self_attention.out.z", "zero", head=1), zero_head),
+        ("bert-class", Patch("inputs.sum", "zero", row=1), lambda value: value[:, 1].zero_()),
+        ("gpt", Patch("blocks.0.attention.core.masked", "hide", column=2), hide_piece),
+        ("llama", Patch("blocks.0.feed_forward.post", "zero", column=4), zero_neuron),
+        ("llama-experts", Patch("blocks.0.attention.out.z", "zero", head=1), zero_head),
+        ("t5", Patch("encoder.positions.bias", "zero", head=1), lambda value: value[1].zero_()),
+        ("vit", Patch("inputs.token", "zero", row=1), lambda value: value[:, 1].zero_()),
+        ("captioner", Patch("decoder.blocks.0.cross_attention.out.z", "zero", head=1), zero_head),
+        ("lstm", Patch("context", "zero", row=1), lambda value: value[:, :, 1].zero_()),
+        ("lstm-lm", Patch("blocks.0.hidden", "zero", row=1), lambda value: value[:, 1].zero_()),
+        ("bilstm-attention", Patch("attention.scores", "hide", column=2), hide_piece),
+        ("rnn-attention", Patch("memory", "zero", row=3), lambda value: value[:, 3].zero_()),
+    ],
+)
+def test_in_every_family(name: str, patch: Patch, change: Callable[[Tensor], None]) -> None:
+    model, batch = TOYS[name].model(), TOYS[name].batch
+    found, expected = logits_with(model, patch, batch=batch), logits_in_torch(model, patch.step, change, batch=batch)
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-10)
+    assert abs(found - logits_with(model, batch=batch)).max() > 1e-4
+
+
 def test_what_is_selected() -> None:
     value, axes = np.arange(24.0).reshape(2, 3, 4), ("head", "target", "head_width")
     found = patched(value, axes, Patch("x", "mean", head=1, column=2))
@@ -94,5 +124,5 @@ def test_several_changes_and_unknown_steps() -> None:
     model = TOY.model()
     both = [Patch(f"{HEAD}.z", "zero", head=head) for head in (0, 1)]
     np.testing.assert_array_equal(logits_with(model, *both), logits_with(model, Patch(f"{HEAD}.z", "zero")))
-    with pytest.raises(KeyError, match="no step 'head\\.z'"):
+    with pytest.raises(ModelError, match="no step 'head\\.z'"):
         logits_with(model, Patch("head.z", "zero"))
