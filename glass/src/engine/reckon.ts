@@ -2,6 +2,7 @@
 
 import type { Group, Reckoning, Run, Step, Term } from "./header";
 import { TAKEN_APART, type Place } from "./terms";
+import { TAKEN_APART as RECURRENT } from "./terms_recurrent";
 import { stepsOf, type ForwardPass } from "./run";
 import type { ModelSource } from "./source";
 import { placeOf, type Tensor } from "./tensor";
@@ -9,8 +10,9 @@ import { placeOf, type Tensor } from "./tensor";
 /** What a position along an axis is called: a piece, where the axis has one row for each, or else the axis and a number. */
 export function nameAlong(run: Run, step: Step | undefined, axis: number, at: number): string {
   const size = step?.shape[axis < 0 ? step.shape.length + axis : axis];
-  const piece = typeof size === "string" ? run.pieces[size]?.[at] : undefined;
   const label = step?.axes[axis < 0 ? step.axes.length + axis : axis] ?? "number";
+  const pieces = typeof size === "string" ? run.pieces[size] : undefined;
+  const piece = pieces?.[label.endsWith("_from_end") ? pieces.length - 1 - at : at];
   return piece ?? `${label.replaceAll("_", " ")} ${at + 1}`;
 }
 
@@ -42,11 +44,12 @@ export function reckon(source: ModelSource, run: Run, name: string, index: numbe
 function groupsOf(run: Run, step: Step, index: number[], value: Tensor): Group[] {
   const pass = run.pass as ForwardPass;
   const changed = run.patches.filter((patch) => patch.step === step.name);
-  const take = TAKEN_APART[step.op];
+  const take = TAKEN_APART[step.op] ?? RECURRENT[step.op];
   if (!take || !step.inputs.every((input) => pass.has(input))) return [];
   const place: Place = {
     step,
     index,
+    value,
     shape: value.shape,
     inputs: step.inputs.map((input) => pass.values(input)),
     weights: step.weights.map((weight) => pass.engine.weight(weight)),

@@ -3,7 +3,7 @@
 import type { Inputs, Pass, Patch, Program, Step } from "./header";
 import { OPS, type Linear, type Op } from "./ops";
 import { byStep, patched } from "./patches";
-import { appendRows, rowAxis, rowsOf, tensor, type Tensor } from "./tensor";
+import { appendRows, dim, rowAxis, rowsOf, tensor, type Tensor } from "./tensor";
 
 /** What a pass computes with. */
 export interface Engine {
@@ -140,7 +140,7 @@ export class ForwardPass implements Pass {
 const WHOLE: Record<string, number[]> = { scores: [1], mix: [1], relative_bias: [1] };
 
 /** Operations whose newest rows cannot be computed from the newest rows of their inputs and those above. */
-const NEVER = new Set(["mean_rows", "concat", "patches", "word_odds"]);
+const NEVER = new Set(["mean_rows", "concat", "patches", "word_odds", "stack", "reverse", "weigh"]);
 
 /** How a program's newest rows of one causal sequence are computed. */
 export interface Plan {
@@ -160,16 +160,34 @@ export function planOf(program: Program, sequence: string, output: string, patch
   }
   const steps = program.steps.filter((step) => depends.has(step.name) && needed.has(step.name));
   const byRow = (step: Step): boolean => step.shape[rowAxis(step.shape)] === sequence;
-  if (steps.some((step) => NEVER.has(step.op) || RECURRENT.has(step.op) || !byRow(step))) return null;
+  if (steps.some((step) => NEVER.has(step.op) || !byRow(step))) return null;
   const names = new Set(steps.map((step) => step.name));
   if (patches.some((patch) => names.has(patch.step) && (patch.how === "mean" || (patch.row ?? 0) < 0))) return null;
   const kept = new Set<string>();
-  for (const step of steps) for (const i of WHOLE[step.op] ?? []) kept.add(step.inputs[i]!);
+  for (const step of steps) {
+    for (const i of WHOLE[step.op] ?? []) kept.add(step.inputs[i]!);
+    if (step.op in CONTINUED) kept.add(continuedFrom(step));
+  }
   return { sequence, steps, kept: new Set([...kept].filter((name) => depends.has(name))), output };
 }
 
-/** Recurrent operations: their newest rows need the last state, so decoding runs whole passes. */
-const RECURRENT = new Set(["lstm", "gru", "attentive_gru"]);
+/** Recurrent operations start from the last state instead of the first one: their inputs, given the earlier rows. */
+const CONTINUED: Record<string, (inputs: Tensor[], earlier: Tensor) => Tensor[]> = {
+  lstm: ([given], earlier) => [given!, lastState(earlier, 5), lastState(earlier, 4)],
+  gru: ([given], earlier) => [given!, lastState(earlier, 3)],
+  attentive_gru: ([given, , ...rest], earlier) => [given!, lastState(earlier, 3), ...rest],
+  before: ([states], earlier) => [states!, rowsOf(earlier, dim(earlier, 0) - 1, dim(earlier, 0))],
+};
+
+/** The value whose earlier rows a recurrent operation continues. */
+const continuedFrom = (step: Step): string => (step.op === "before" ? step.inputs[0]! : step.name);
+
+/** The last row of one part: (N, T, H) -> (1, H) */
+function lastState(x: Tensor, part: number): Tensor {
+  const [, rows, units] = x.shape as [number, number, number];
+  const from = (part * rows + rows - 1) * units;
+  return tensor(x.data.slice(from, from + units), [1, units]);
+}
 
 /** The rows computed so far. A later one is a new object, so hypotheses can share their beginnings. */
 export interface Rows {
@@ -203,10 +221,12 @@ export class RowByRow {
     };
     if (kept.has(sequence)) keep(sequence, fresh.get(sequence)!);
     for (const step of steps) {
-      const inputs = step.inputs.map((input, i) => {
+      let inputs = step.inputs.map((input, i) => {
         if (!fresh.has(input)) return this.fixed.values(input);
         return WHOLE[step.op]?.includes(i) ? whole.get(input)! : fresh.get(input)!;
       });
+      const earlier = step.op in CONTINUED ? before?.kept.get(continuedFrom(step)) : undefined;
+      if (earlier) inputs = CONTINUED[step.op]!(inputs, earlier);
       let value = compute(this.engine, step, inputs, first);
       const changes = this.patches.get(step.name);
       if (changes) value = patched(value, step, changes, first);

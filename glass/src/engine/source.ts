@@ -82,7 +82,9 @@ export class ModelSource implements Source {
     const stored = this.live ? null : this.stored(trace);
     const pass = new ForwardPass(this.engine, inputs, [], [], stored);
     const { text, answer, ids, pieces, words, written, search } = trace;
-    return this.asRun({ text, answer, ids, pieces, words, ...(written && { written }), ...(search && { search }), trace }, pass, []);
+    const about = { text, answer, ids, pieces, words, ...(written && { written }), ...(search && { search }), trace };
+    const run = this.asRun(about, pass, []);
+    return answer || this.header.decoding || !pass.has(this.outputStep) ? run : this.answered(run);
   }
 
   private asRun(about: Omit<Run, "pass" | "patches" | "logProbs">, pass: ForwardPass, patches: Patch[]): Run {
@@ -167,11 +169,11 @@ export class ModelSource implements Source {
     const words = this.wordsOf(sequence);
     const read = continues ? beginning : [decoding.start, ...ids.slice(0, -1)];
     const pass = fixed.given({ ...inputs, [sequence]: read }, patches);
-    const ended = ids[ids.length - 1] === decoding.end;
+    const shown = ids[ids.length - 1] === decoding.end ? ids.slice(0, -1) : ids;
     return this.asRun(
       {
         ...about,
-        answer: this.reader(sequence)?.text(ended ? ids.slice(0, -1) : ids) ?? "",
+        answer: this.reader(sequence)?.text(shown, continues ? beginning : []) ?? "",
         ids: { ...about.ids, [sequence]: read },
         pieces: { ...about.pieces, [sequence]: words.pieces(read) },
         words: { ...about.words, [sequence]: about.words[sequence] ?? wordNumbers(words.pieces(read), read, decoding) },

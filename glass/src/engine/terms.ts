@@ -10,18 +10,19 @@ import { broadcastPlaces, dim, largest, placeOf, type Tensor } from "./tensor";
 export interface Place {
   step: Step;
   index: number[];
-  shape: number[]; // of the step's value
+  value: Tensor; // of the step
+  shape: number[]; // of the value
   inputs: Tensor[];
   weights: Tensor[];
   inputName(input: number, axis: number, at: number): string;
   ownName(axis: number, at: number): string;
 }
 
-type Taker = (place: Place) => Group[];
+export type Taker = (place: Place) => Group[];
 
 const sumOf = (terms: readonly Term[]): number => terms.reduce((sum, term) => sum + term.value, 0);
 
-function group(label: string, how: How, terms: Term[], result?: number): Group {
+export function group(label: string, how: How, terms: Term[], result?: number): Group {
   return { label, how, terms, result: result ?? combined(how, terms) };
 }
 
@@ -32,9 +33,9 @@ function combined(how: How, terms: Term[]): number {
   return how === "quotient" ? terms[0]!.value / terms[1]!.value : terms[0]!.value;
 }
 
-const product = (name: string, a: number, b: number): Term => ({ name, value: a * b, factors: [a, b] });
+export const product = (name: string, a: number, b: number): Term => ({ name, value: a * b, factors: [a, b] });
 const setting = (place: Place, name: string, usual = 0): number => Number(place.step.settings[name] ?? usual);
-const at = (x: Tensor, ...index: number[]): number => x.data[placeOf(x.shape, index)]!;
+export const at = (x: Tensor, ...index: number[]): number => x.data[placeOf(x.shape, index)]!;
 const shortName = (name: string): string => name.split(".").slice(-2).join(".");
 
 /** The number of an input at the same place. */

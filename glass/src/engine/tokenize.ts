@@ -18,6 +18,7 @@ export class TextReader {
   readonly shown: string[];
   private readonly inner: Tokenizer | null; // null: this page cannot build it
   private readonly failure: string = "";
+  private readonly unknown: number; // the id of words that are not in the vocabulary
   private verdict: string | null | undefined; // why typed text is refused; null: it is not; undefined: not tried yet
 
   constructor(
@@ -27,8 +28,10 @@ export class TextReader {
   ) {
     this.shown = JSON.parse(shown) as string[];
     this.inner = null;
+    const parsed = JSON.parse(file) as { model?: { unk_token?: string; vocab?: Record<string, number> } };
+    this.unknown = parsed.model?.vocab?.[parsed.model.unk_token ?? ""] ?? -1;
     try {
-      this.inner = new Tokenizer(withoutForeignSyntax(JSON.parse(file)) as object, {});
+      this.inner = new Tokenizer(withoutForeignSyntax(parsed) as object, {});
     } catch (error) {
       this.failure = `This page cannot build the tokenizer: ${error instanceof Error ? error.message : String(error)}`;
     }
@@ -54,7 +57,8 @@ export class TextReader {
   plain(text: string): number[] {
     if (text === "") return [];
     if (!this.inner) throw new Refused(this.failure);
-    return Array.from(this.inner.encode(text, { add_special_tokens: false }).ids, Number);
+    const ids = this.inner.encode(text, { add_special_tokens: false }).ids as (number | undefined)[];
+    return ids.map((id) => id ?? this.unknown);
   }
 
   /** A typed text as the model reads it. */
@@ -110,11 +114,12 @@ export class TextReader {
     return ids.map((id) => this.shown[id] ?? `[${id}]`);
   }
 
-  /** The text of some ids. */
-  text(ids: readonly number[]): string {
+  /** The text of some ids; what they add to a text, if they continue one. */
+  text(ids: readonly number[], before: readonly number[] = []): string {
+    if (before.length) return this.text([...before, ...ids]).slice(this.text(before).length);
     if (!ids.length) return "";
     try {
-      return this.inner!.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false }).trim();
+      return this.inner!.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false });
     } catch {
       return this.pieces(ids).join("").replaceAll(SPACE, " ").trim();
     }
