@@ -4,11 +4,18 @@ import { render } from "preact";
 import type { Source } from "./engine/header";
 import { followState, readAddress } from "./state/address";
 import { followKeys } from "./state/keys";
+import { labelsOf, spoken } from "./state/labels";
 import { fromHash, select } from "./state/selection";
 import { attentions, checks, isOutputRow, reckoner, runA, source, type Reckoner } from "./state/store";
 import { followTour } from "./state/touring";
 import { Frame } from "./views/frame";
 import { followTheme } from "./views/palette";
+
+/** How good an example a cell is: a large share between two long pieces, not to or from a mark. */
+function worthShowing(share: number, query = "", key = ""): number {
+  const long = (piece: string) => (/^[‹<[]/.test(piece) ? 0 : Math.min(6, spoken(piece).length));
+  return share < 0.3 || share > 0.9999 ? share / 100 : share * long(query) * (1 + long(key));
+}
 
 /** The attention that a reader meets first: the last one that reads another sequence, or the last of all. */
 function selectFirst(): void {
@@ -18,9 +25,15 @@ function selectFirst(): void {
   if (!first || !run) return;
   const { shape, data } = run.pass.values(first.pattern.name);
   const [rows, columns] = [shape.at(-2)!, shape.at(-1)!];
-  const best = data.reduce((top, value, i) => (value > data[top]! && (i % (rows * columns)) % columns < columns - 1 ? i : top), 0);
-  const [head, row, column] = [Math.floor(best / (rows * columns)), Math.floor(best / columns) % rows, best % columns];
-  select({ stack: first.stack, kind: first.kind, layer: first.layer, head, query: row, key: column, step: isOutputRow(first.pattern) ? row : 0 });
+  const [queries, keys] = [labelsOf(first.pattern, -2, rows, run), labelsOf(first.pattern, -1, columns, run)];
+  const place = (i: number) => ({ head: Math.floor(i / (rows * columns)), query: Math.floor(i / columns) % rows, key: i % columns });
+  let [best, most] = [0, -1];
+  data.forEach((share, i) => {
+    const score = worthShowing(share, queries[place(i).query], keys[place(i).key]);
+    if (score > most) [best, most] = [i, score];
+  });
+  const at = place(best);
+  select({ stack: first.stack, kind: first.kind, layer: first.layer, ...at, step: isOutputRow(first.pattern) ? at.query : 0 });
 }
 
 /** Lets the browser draw first. */

@@ -4,14 +4,19 @@ import { computed } from "@preact/signals";
 import type { Run, Step } from "../engine/header";
 import { isOutputRow, run, vocabulary } from "./store";
 
-/** Leading space as ␣; everything else as the tokenizer shows it. */
+const MARKS: Record<string, string> = {
+  "</s>": "‹end›", "<eos>": "‹end›", "<|endoftext|>": "‹end›", "<end>": "‹end›", "<s>": "‹start›", "<bos>": "‹start›", "<start>": "‹start›",
+  "<pad>": "‹pad›", "[PAD]": "‹pad›", "<unk>": "‹unknown›", "[UNK]": "‹unknown›", "[CLS]": "‹class›", "[SEP]": "‹sep›", "[MASK]": "‹mask›", "<mask>": "‹mask›",
+};
+
+/** Leading space as ␣, marks of the tokenizer as ‹end›; everything else as the tokenizer shows it. */
 export function visible(piece: string): string {
-  return piece.replaceAll("▁", "␣");
+  return MARKS[piece] ?? piece.replaceAll("▁", "␣");
 }
 
 /** A piece as it is read aloud or put into a sentence: without marks of spaces. */
 export function spoken(piece: string): string {
-  return piece.replaceAll("▁", " ").replaceAll("␣", " ").trim() || "space";
+  return visible(piece).replaceAll("␣", " ").trim() || "space";
 }
 
 const numbersUpTo = new Map<number, string[]>();

@@ -119,7 +119,7 @@ function OneHead({ one }: { one: Attention }) {
       <Title rows={rows} columns={columns} />
       <Chooser now={one} />
       <HeadThumbs one={one} />
-      <div class={columns.value.labels.length > 24 ? "row headrow many" : "row headrow"}>
+      <div class={columns.value.labels.length > 12 ? "row headrow many" : "row headrow"}>
         <Pattern one={one} rows={rows} columns={columns} />
         <WorthPanel one={one} />
       </div>

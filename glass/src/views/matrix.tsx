@@ -56,7 +56,7 @@ function layout(available: number, cells: Cells, rows: Axis, columns: Axis, most
   const across = large ? Math.max(0.5, free / cells.columns) : Math.max(9, Math.min(most, (free - 30) / cells.columns));
   const down = cells.rows > LABELS_UP_TO ? Math.max(0.5, Math.min(across, 600 / cells.rows)) : Math.max(cells.rows > 32 ? 13 : 15, Math.min(across, 30));
   const flat = longest(columns.labels) * 7.4 + 4 <= across;
-  const top = large ? 22 : flat ? 22 : Math.min(110, longest(columns.labels) * 5.9 + 20);
+  const top = large || flat ? 36 : Math.min(110, longest(columns.labels) * 5.9 + 20);
   return { left, top, across, down, flat };
 }
 
@@ -194,7 +194,7 @@ function Grid({ props, place, hover }: { props: MatrixProps; place: Layout; hove
   const [width, height] = [place.across * data.columns, place.down * data.rows];
   return (
     <div class="cells" style={{ paddingRight: place.flat || manyColumns ? "2px" : `${Math.max(2, place.top * 0.62 - place.across / 2)}px` }}>
-      <div class={place.top < 40 ? "corner low" : "corner"} style={{ width: `${place.left}px`, height: `${place.top}px` }} aria-hidden="true"><span>{columns.value.name} →</span><span>{rows.value.name} ↓</span></div>
+      <div class="corner" style={{ width: `${place.left}px`, height: `${place.top}px` }} aria-hidden="true"><span>{columns.value.name} →</span><span>{rows.value.name} ↓</span></div>
       <div class="columns" ref={marks.columns} style={{ width: `${width}px`, height: `${place.top}px` }} onClick={choose("column")} aria-hidden="true">
         {manyColumns ? <OneLabel axis={columns.value} index={picked.value.column} place={place} from="columns" /> : <LabelsOf axis={columns.value} place={place} from="columns" />}
       </div>

@@ -2,15 +2,15 @@
 
 import { computed, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Reckoning } from "../engine/header";
+import type { Group, Reckoning } from "../engine/header";
 import { labelsOf, visible } from "../state/labels";
 import { focus, header, mode, reckoner, run, runA, runB, source } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas } from "./canvas";
-import { largest } from "./cells";
-import { full, tiny } from "./format";
+import { brief, full, tiny } from "./format";
 import type { Palette } from "./palette";
 import { copy, numberInPython } from "./python";
+import { storyOf } from "./story";
 import { Piece } from "./tokens";
 
 const LISTED = 8; // terms beyond these are in one line
@@ -20,6 +20,11 @@ const copied = signal(false);
 const reckoning = computed<Reckoning | null>(() => {
   const [at, of, reckon] = [focus.value, run.value, reckoner.value];
   return at && of && reckon ? reckon(of, at.step.name, at.index) : null;
+});
+
+const groups = computed<Group[]>(() => {
+  const [at, of, found, reckon] = [focus.value, run.value, reckoning.value, reckoner.value];
+  return at && of && found && reckon ? storyOf(at.step, found, of, reckon) : [];
 });
 
 /** "decoder.blocks.1.cross_attention.core.pattern, head 4, ␣gegessen, te" */
@@ -34,21 +39,20 @@ const whereInWords = computed(() => {
   });
 });
 
-type Terms = Reckoning["groups"][number]["terms"];
+type Terms = Group["terms"];
 
 /** Terms as bars from a line: up is positive. */
 function Bars({ terms }: { terms: Terms }) {
   const draw = useMemo(() => (pen: CanvasRenderingContext2D, width: number, height: number, colours: Palette) => {
-    const top = largest(terms.map((term) => term.value)) || 1;
-    const above = terms.some((term) => term.value > 0);
-    const below = terms.some((term) => term.value < 0);
-    const zero = above && below ? height * 0.62 : above ? height - 1 : 1;
-    const room = above && below ? Math.min(zero, height - zero) / 0.62 : height - 2;
+    const values = terms.map((term) => (Number.isFinite(term.value) ? term.value : 0));
+    const [most, least] = [values.reduce((a, b) => Math.max(a, b), 0), values.reduce((a, b) => Math.min(a, b), 0)];
+    const unit = (height - 2) / (most - least || 1);
+    const zero = 1 + most * unit;
     const step = width / terms.length;
-    terms.forEach(({ value }, i) => {
-      const size = Math.min(value > 0 ? zero : height - zero, (Math.abs(value) / top) * room);
+    values.forEach((value, i) => {
+      const size = Math.max(Math.abs(value) * unit, 0.5);
       pen.fillStyle = (value < 0 ? colours.minus : colours.plus).css[255]!;
-      if (Number.isFinite(size)) pen.fillRect(i * step, value < 0 ? zero : zero - size, Math.max(1, step - (step > 3 ? 1 : 0)), Math.max(size, 0.5));
+      pen.fillRect(i * step, value < 0 ? zero : zero - size, Math.max(1, step - (step > 3 ? 1 : 0)), size);
     });
     pen.fillStyle = colours.soft;
     pen.fillRect(0, zero, width, 0.5);
@@ -56,27 +60,43 @@ function Bars({ terms }: { terms: Terms }) {
   return <div class="bars"><Canvas draw={draw} /></div>;
 }
 
-function TermRows({ terms }: { terms: Terms }) {
-  return <>{terms.map((term, i) => <tr key={i}><td><Piece text={term.name} /></td><td class="num">{full(term.value)}</td></tr>)}</>;
+const SIGNS: Record<Group["how"], string> = { sum: "+", product: "×", quotient: "÷", mean: "+", value: "" };
+
+function TermRows({ terms, how }: { terms: Terms; how: Group["how"] }) {
+  return (
+    <>{terms.map((term, i) => (
+      <tr key={i}>
+        <td class="note">{i ? SIGNS[how] : ""}</td>
+        <td><Piece text={term.name} /></td>
+        <td class="num note">{term.factors && `${brief(term.factors[0])} · ${brief(term.factors[1])}`}</td>
+        <td class="num">{full(term.value)}</td>
+      </tr>
+    ))}</>
+  );
 }
 
-function TermTable({ terms }: { terms: Terms }) {
-  if (terms.length <= LISTED) return <table class="terms"><tbody><TermRows terms={terms} /></tbody></table>;
+function TermTable({ group, folded }: { group: Group; folded: boolean }) {
+  const { terms } = group;
+  const how = terms.length > LISTED ? "sum" : group.how;
+  const table = <table class="terms"><tbody><TermRows terms={terms.slice(0, 2048)} how={how} /></tbody></table>;
+  if (!folded) return table;
   return (
     <details class="more">
       <summary>{T.reckoning.all(terms.length)}</summary>
-      <div class="scroll tallest"><table class="terms"><tbody><TermRows terms={terms.slice(0, 2048)} /></tbody></table></div>
+      <div class="scroll tallest">{table}</div>
     </details>
   );
 }
 
-function Group({ group }: { group: Reckoning["groups"][number] }) {
+function GroupOf({ group }: { group: Group }) {
+  const many = group.terms.length > LISTED;
+  const sign = group.how === "sum" || group.how === "mean" ? (group.how === "sum" ? "Σ " : T.reckoning.mean) : "";
   return (
     <li>
       <span>{group.label}</span>
-      {group.terms.length > LISTED && <Bars terms={group.terms} />}
-      {group.terms.length > 0 && <TermTable terms={group.terms} />}
-      <span class="result">= {full(group.result)}</span>
+      {many && group.how !== "quotient" && <Bars terms={group.terms} />}
+      {group.terms.length > 0 && <TermTable group={group} folded={many || (group.how === "quotient" && group.terms.length > 2)} />}
+      <span class="result">{group.terms.length > 1 ? sign : ""}= {full(group.result)}</span>
     </li>
   );
 }
@@ -130,7 +150,7 @@ function Sum() {
       <p class="note where">{whereInWords.value.map((word, i) => <span key={i}>{i > 0 && " · "}<Piece text={word} /></span>)}</p>
       <p class="more formula"><span class="mono">{found.formula || op?.formula}</span>{op && <span class="note"> {op.sentence}</span>}</p>
       <Compared />
-      <ol class="sums">{found.groups.map((group, i) => <Group group={group} key={i} />)}</ol>
+      <ol class="sums">{groups.value.map((group, i) => <GroupOf group={group} key={i} />)}</ol>
       <Facts found={found} />
     </>
   );

@@ -1,15 +1,16 @@
 // Pieces as readers see them: a leading space is a pale ␣, marks such as ‹end› are pale too.
 
-import { spoken } from "../state/labels";
+import { visible } from "../state/labels";
 
-const MARK = /^[‹<[].*[›>\]]$/;
+const MARK = /^‹.*›$/;
 
 /** One piece of a text. */
 export function Piece({ text }: { text: string }) {
-  if (MARK.test(text)) return <bdi class="mark" aria-label={spoken(text)}>{text}</bdi>;
-  const space = /^[▁␣ ]+/.exec(text)?.[0] ?? "";
-  if (!space) return <bdi>{text.replaceAll("▁", "␣")}</bdi>;
-  const rest = text.slice(space.length).replaceAll("▁", "␣");
+  const shown = visible(text);
+  if (MARK.test(shown)) return <bdi class="mark">{shown}</bdi>;
+  const space = /^[␣ ]+/.exec(shown)?.[0] ?? "";
+  if (!space) return <bdi>{shown}</bdi>;
+  const rest = shown.slice(space.length);
   return <bdi><span class="space" aria-hidden="true">{"␣".repeat(space.length)}</span>{rest}</bdi>;
 }
 

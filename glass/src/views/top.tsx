@@ -8,18 +8,35 @@ import { TourButton } from "../tour/tour";
 import { editing } from "../state/whatif";
 
 const typed = signal<string | null>(null); // what is in the field, while it differs from A's text
+const PAUSE = 350; // milliseconds without a key before the model answers
+const QUICK = 600; // a model that needs longer waits for Enter
+
+let pending = 0;
+let lasted = 0; // milliseconds of the latest answer
+
+async function answer(text: string): Promise<void> {
+  clearTimeout(pending);
+  const from = performance.now();
+  if (text && text !== runA.value?.text) await ask(text);
+  lasted = performance.now() - from;
+}
+
+function onInput(text: string): void {
+  typed.value = text;
+  clearTimeout(pending);
+  if (lasted < QUICK && text.trim()) pending = window.setTimeout(() => void answer(text.trim()), PAUSE);
+}
 
 function Sentence() {
   const [from, run] = [source.value, runA.value];
   const submit = (event: Event) => {
     event.preventDefault();
-    const text = (typed.value ?? run?.text ?? "").trim();
-    if (text) void ask(text).then(() => { typed.value = null; });
+    void answer((typed.value ?? "").trim()).then(() => { typed.value = null; });
   };
   if (!from?.live) return <Recorded />;
   return (
     <form class="ask" onSubmit={submit} role="search">
-      <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => { typed.value = event.currentTarget.value; }} />
+      <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => onInput(event.currentTarget.value)} onBlur={() => { if (typed.value?.trim() === run?.text) typed.value = null; }} />
       <datalist id="recorded">{from.header.traces.map((trace) => <option key={trace.text} value={trace.text} />)}</datalist>
       <button type="submit" disabled={busy.value === "A"}>{busy.value === "A" ? T.running : T.run}</button>
     </form>
@@ -67,5 +84,6 @@ function Which() {
 }
 
 export function Top() {
-  return <header class="top"><h1>{T.name}</h1><Sentence /><Answer /><TourButton /><Which /></header>;
+  const long = (runA.value?.text.length ?? 0) > 36;
+  return <header class={long ? "top long" : "top"}><h1>{T.name}</h1><Sentence /><Answer /><TourButton /><Which /></header>;
 }

@@ -5,13 +5,26 @@ import type { Attention } from "../state/anatomy";
 import { knockOut } from "../state/keys";
 import { spoken } from "../state/labels";
 import { picked } from "../state/selection";
-import { hasPatch, run, source } from "../state/store";
+import { hasPatch, mode, run, runA, runB, source } from "../state/store";
 import { T } from "../state/strings";
 import { askWorths, choicesOf, keyOf, logProbOf, withoutHead, worths } from "../state/worth";
-import { brief } from "./format";
+import { brief, withSign } from "./format";
 import { WithPieces } from "./tokens";
 
 const LITTLE = 0.1; // nats
+
+/** The head is removed in B, which is shown: what that changed. */
+function Removed() {
+  const [a, b] = [runA.value, runB.value];
+  if (!a || !b || a.written?.ids.join() !== b.written?.ids.join()) return <p>{T.head.worthRemoved}</p>;
+  const [before, after] = [logProbOf(a), logProbOf(b)];
+  return (
+    <>
+      <p class="big">{withSign(after - before)}<small> nats</small></p>
+      <p>{T.head.worthRemoved} {T.head.worthNow(brief(before), brief(after))}</p>
+    </>
+  );
+}
 
 function Measured({ one, head }: { one: Attention; head: number }) {
   const [worth, a, words] = [worths.value.get(keyOf(one, head)), run.value, T.head];
@@ -45,7 +58,7 @@ export function WorthPanel({ one }: { one: Attention }) {
   return (
     <section class="panel worth">
       <h3>{T.head.worth}</h3>
-      {live ? <Measured one={one} head={head} /> : <p class="note">{T.head.worthRecorded}</p>}
+      {live && mode.value !== "A" && patch && hasPatch(patch) ? <Removed /> : live ? <Measured one={one} head={head} /> : <p class="note">{T.head.worthRecorded}</p>}
       {live && patch && <p><button type="button" onClick={knockOut}>{hasPatch(patch) ? T.head.giveBack : T.head.remove}</button></p>}
       {live && <p class="note">{T.head.worthHow}</p>}
     </section>

@@ -54,9 +54,13 @@ export const frame = {
   reckoning: {
     title: "This number, reckoned",
     none: "Select a number to see how it is made.",
-    products: (count: number, axis: string) => `${COUNTS.format(count)} terms${axis}`,
+    products: (count: number) => `${COUNTS.format(count)} products q · k, one for each dimension`,
+    root: (width: number, root: string) => `divided by √${width} = ${root}`,
+    times: (factor: string) => `times ${factor}`,
+    masked: "mask: hidden", unmasked: "mask: not hidden, + 0",
+    softmax: (own: string, top: string, sum: string) => `softmax: e^(${own} − ${top}) ÷ ${sum}`,
+    mean: "mean ",
     all: (count: number) => `all ${COUNTS.format(count)} terms`,
-    rest: (count: number) => `${COUNTS.format(count)} smaller terms`,
     recorded: "recorded by Python",
     computed: "computed here",
     difference: "difference",
@@ -71,7 +75,6 @@ export const frame = {
     copied: "Copied",
     inA: "in A", inB: "in B", change: "change",
     open: "Show the sum", shut: "Hide the sum",
-    hidden: "−∞ (hidden)",
   },
 
   matrix: {

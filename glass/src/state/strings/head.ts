@@ -61,6 +61,8 @@ export const head = {
   worthGain: (gain: string, from: string, to: string) => `Without it, log P of the answer rises by ${gain} nats: from ${from} to ${to}.`,
   worthLittle: "A pattern can be sharp and change next to nothing: look at this number before you explain a head.",
   worthMost: (piece: string, loss: string) => `Most of it at “${piece}”: ${loss}.`,
+  worthRemoved: "This head is removed in B.",
+  worthNow: (before: string, after: string) => `log P of the answer: ${before} in A, ${after} in B.`,
   worthPending: "Running the model without this head…",
   worthRecorded: "This page has no weights, so it cannot run the model without this head.",
   worthNothing: "This model gives no probabilities, so there is no log P to lose.",
