@@ -25,8 +25,7 @@ function tagsAt(of: Run, one: Attention, head: number): HeadTags {
 
 /** The tags of all heads of the shown run, filled by `followTags`. */
 export const tags = computed<ReadonlyMap<string, HeadTags>>(() => {
-  void version.value;
-  return (run.value && known.get(run.value)) ?? new Map();
+  return version.value >= 0 ? new Map(run.value ? known.get(run.value) : []) : new Map();
 });
 
 export async function fillTags(of: Run, cancelled: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { outputOf, streamsOf, type Apply, type Sight } from "../analysis/graph";
-import { readoutOf, type Readout } from "../analysis/readout";
+import { cellOf, readoutOf, type Readout } from "../analysis/readout";
 import type { Run } from "../engine/header";
 import { compute, ForwardPass, stepsOf, type Engine } from "../engine/run";
 import { numbered } from "./labels";
@@ -113,7 +113,10 @@ export function placeName(at: number): string {
   return said.kind === "tokens" || said.kind === "words" ? (inputsOfPlaces.value[at] ?? "") : (saidAtPlaces.value[at] ?? "");
 }
 
-/** Selects a place of the output, and in the matrices of the stack that writes it the same row. */
-export function selectPlace(at: number): void {
-  select({ step: at, query: at, tap: "", row: 0, column: 0 });
+/** Selects a place of the output, a candidate's logit there, and in the matrices of the stack that writes it the row. */
+export function selectPlace(at: number, candidate?: number): void {
+  const said = readout.peek();
+  if (!said) return;
+  const { row, column } = cellOf(said, at, candidate ?? said.chosen[at]!);
+  select({ step: at, query: at, tap: said.step, row, column });
 }

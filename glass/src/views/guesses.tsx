@@ -136,7 +136,8 @@ function moved(event: KeyboardEvent, from: { point: number; place: number }, pro
 }
 
 /** One cell in a sentence. */
-function sentence(props: GuessProps, point: number, place: number): string {
+function sentence(props: GuessProps, at: number, place: number): string {
+  const point = at < 0 ? props.points.length - 1 : at; // none selected: the end of the stream
   const guess = props.guess(point, place);
   const [said, name] = [props.places[place] ?? "", props.points[point] ?? ""];
   if (!guess) return `${visible(said)}: ${T.stream.waiting}`;

@@ -16,13 +16,30 @@ interface Scale {
   high: number;
 }
 
+function at(one: Ranked, scale: Scale): [number, number] {
+  const x = PAD.left + (one.tags?.sharpness ?? 0) * (scale.width - PAD.left - PAD.right);
+  return [x, PAD.top + ((scale.high - one.loss) / (scale.high - scale.low)) * (HEIGHT - PAD.top - PAD.bottom)];
+}
+
+/** The heads whose names fit without covering each other. */
+function labelled(wanted: Ranked[], scale: Scale): Set<string> {
+  const taken: number[] = [];
+  const found = new Set<string>();
+  for (const one of wanted) {
+    const [, y] = at(one, scale);
+    if (taken.some((other) => Math.abs(other - y) < 13)) continue;
+    taken.push(y);
+    found.add(keyAt(one.place));
+  }
+  return found;
+}
+
 /** Shapes say which kind of attention: a disc looks back or around, a square reads the other stack. */
 function Mark({ one, scale, on, labelled }: { one: Ranked; scale: Scale; on: boolean; labelled: boolean }) {
-  const x = PAD.left + (one.tags?.sharpness ?? 0) * (scale.width - PAD.left - PAD.right);
-  const y = PAD.top + ((scale.high - one.loss) / (scale.high - scale.low)) * (HEIGHT - PAD.top - PAD.bottom);
+  const [x, y] = at(one, scale);
   const cross = one.place.kind.includes("cross");
   const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), brief(one.loss));
-  const left = x > scale.width - 90;
+  const left = x > scale.width / 2;
   return (
     <g class={on ? "dot on" : "dot"} onClick={() => chooseHead(one.place)}>
       <title>{words}</title>
@@ -54,6 +71,15 @@ function Axes({ scale }: { scale: Scale }) {
   );
 }
 
+/** What the shapes mean, where there are several. */
+function MarksLegend({ all }: { all: Ranked[] }) {
+  const words = T.heads.marks;
+  const has = (test: (one: Ranked) => boolean): boolean => all.some(test);
+  const cross = has((one) => one.place.kind.includes("cross"));
+  if (!cross) return null;
+  return <>○ {words.encoder} · ● {words.decoder} · ■ {words.cross} · </>;
+}
+
 export function HeadsChart() {
   const { ref, width } = useWidth();
   const all = ranking.value.filter((one) => one.tags);
@@ -63,7 +89,8 @@ export function HeadsChart() {
   const margin = (high - low) * 0.08;
   const scale: Scale = { width: Math.max(240, Math.min(520, width.value)), low: low - margin, high: high + margin };
   const chosen = chosenHead.value;
-  const named = new Set([...all.slice(0, 3), ...(verdict.value?.sharpIdle ? [{ place: verdict.value.sharpIdle.worth.place }] : [])].map((one) => keyAt(one.place)));
+  const idle = verdict.value?.sharpIdle?.worth.place;
+  const named = labelled(all.filter((one, i) => i < 3 || one.place === idle || (chosen && keyAt(one.place) === keyAt(chosen))), scale);
   return (
     <figure class="headschart" ref={ref as never}>
       <h3>{T.heads.chart}</h3>
@@ -71,7 +98,7 @@ export function HeadsChart() {
         <Axes scale={scale} />
         {all.map((one) => <Mark key={keyAt(one.place)} one={one} scale={scale} on={chosen !== null && keyAt(chosen) === keyAt(one.place)} labelled={named.has(keyAt(one.place))} />)}
       </svg>
-      <figcaption class="note">{ofVector.value ? T.heads.worthVector : T.heads.worth} · {T.heads.corner}: <span class="cornerkey" aria-hidden="true" /></figcaption>
+      <figcaption class="note">{ofVector.value ? T.heads.worthVector : T.heads.worth} · <MarksLegend all={all} /> <span class="cornerkey" aria-hidden="true" /> {T.heads.corner}</figcaption>
     </figure>
   );
 }
@@ -89,7 +116,7 @@ export function HeadsRanking() {
     <section class="headsranking">
       <h3>{T.heads.ranking}<small>{ofVector.value ? T.heads.rankingVector : T.heads.rankingNote}</small></h3>
       <table>
-        <thead><tr><th>{words.head}</th><th class="num">{words.worth}</th><th /><th class="num">{words.sharp}</th><th>{words.looks}</th></tr></thead>
+        <thead><tr><th>{words.head}</th><th class="num">{words.worth}</th><th /><th class="num">{words.sharp}</th></tr></thead>
         <tbody>{rows(all.slice(0, SHOWN))}</tbody>
       </table>
       {all.length > SHOWN && <details><summary>{T.heads.more(all.length)}</summary><table><tbody>{rows(all.slice(SHOWN))}</tbody></table></details>}
@@ -102,11 +129,10 @@ function Row({ one, top }: { one: Ranked; top: number }) {
   const on = chosen !== null && keyAt(chosen) === keyAt(one.place);
   return (
     <tr data-on={on ? "" : undefined}>
-      <th scope="row"><button type="button" class="plain" aria-pressed={on} onClick={() => chooseHead(one.place)}>{nameOfHead(one.place)}</button></th>
+      <th scope="row"><button type="button" class="plain" aria-pressed={on} onClick={() => chooseHead(one.place)}>{nameOfHead(one.place)}{one.tags && <small>{longTag(one.tags.looks)}</small>}</button></th>
       <td class="num">{brief(one.loss)}</td>
       <td class="bar" aria-hidden="true"><i class={one.loss < 0 ? "minus" : "plus"} style={{ width: `${(100 * Math.abs(one.loss)) / top}%` }} /></td>
       <td class="num">{one.tags ? one.tags.sharpness.toFixed(2) : ""}</td>
-      <td class="looks">{one.tags ? longTag(one.tags.looks) : ""}</td>
     </tr>
   );
 }

@@ -13,7 +13,7 @@ import { T } from "../state/strings";
 import { withoutHead, worths } from "../state/worth";
 import { Canvas, type Drawing } from "./canvas";
 import { cellsOf, drawCells, type Cells } from "./cells";
-import { brief, withSign } from "./format";
+import { brief } from "./format";
 import { overlay } from "./overlay";
 import { palette } from "./palette";
 
@@ -96,9 +96,16 @@ function HeadThumb({ one, at, top }: { one: Attention; at: HeadPlace; top: Reado
     <button type="button" role="radio" aria-checked={on} tabIndex={on ? 0 : -1} aria-label={words} title={words} class={patch && hasPatch(patch) ? "patched" : undefined} onClick={() => chooseHead(at)} data-key={key}>
       <Canvas draw={draw} />
       <WorthBar loss={loss} top={top.value} />
-      <small><span>{found ? shortTag(found.looks) : "\u00a0"}</span><b>{loss === null ? "" : withSign(loss, (value) => value.toFixed(Math.abs(value) < 9.95 ? 1 : 0).replace("-", "−")).replace("+", "")}</b></small>
+      <small><span>{found ? shortTag(found.looks) : "\u00a0"}</span><b>{loss === null ? "" : tenth(loss)}</b></small>
     </button>
   );
+}
+
+/** One digit: ".8", "1.2", "12"; "0" where it is nothing. */
+function tenth(loss: number): string {
+  const size = Math.abs(loss);
+  if (size < 0.05) return "0";
+  return (loss < 0 ? "−" : "") + size.toFixed(size < 9.95 ? 1 : 0).replace(/^0/, "");
 }
 
 interface Group {

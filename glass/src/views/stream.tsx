@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { asked, isOutputStream, pointName, pointOf, shownStream } from "../state/adding";
-import { canReadOut, candidateName, inputsOfPlaces, output, place, placeName, readout, saidAtPlaces, streams } from "../state/inside";
+import { canReadOut, candidateName, inputsOfPlaces, output, place, placeName, readout, saidAtPlaces, selectPlace, streams } from "../state/inside";
 import { decided, followLens, lensTable, type LensTable } from "../state/lensing";
 import { picked, select } from "../state/selection";
 import { run, source, stepNamed } from "../state/store";
@@ -24,6 +24,7 @@ const picture = computed(() => ({ point: pointOf(picked.tap.value, shownStream.v
 export function choosePoint(point: number, at: number): void {
   const stream = shownStream.peek();
   const chosen = stream?.points[point];
+  if (point < 0 && isOutputStream.peek()) selectPlace(at);
   if (!stream || !chosen) return;
   const kind = chosen.what.includes("attention") ? { kind: chosen.what } : {};
   const column = point === picture.peek().point ? picked.column.peek() : 0;

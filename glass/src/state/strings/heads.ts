@@ -19,7 +19,7 @@ export const heads = {
     one: (where: string) => `one piece, ${where}`, few: (where: string) => `a few pieces, ${where}`,
     same: "same position", back: (count: number) => (count === 1 ? "the previous one" : `about ${count} back`), ahead: (count: number) => (count === 1 ? "the next one" : `about ${count} ahead`),
   },
-  tags: { end: "end", first: "first", all: "all", same: "same", back: (count: number) => `−${count}`, ahead: (count: number) => `+${count}` },
+  tags: { end: "end", first: "first", all: "all", same: "=", back: (count: number) => `−${count}`, ahead: (count: number) => `+${count}` },
 
   verdict: {
     most: (name: string, loss: string, times: string) => `Head ${name} is worth most: without it the answer loses ${loss} nats, so it is ${times} less probable.`,
@@ -43,12 +43,12 @@ export const heads = {
   sharp: "sharpness →", worth: "worth, nats ↑", worthVector: "worth, cosine ↑",
   corner: "sharp, but worth nothing",
   point: (name: string, sharp: string, loss: string) => `${name}: sharpness ${sharp}, worth ${loss}`,
-  marks: { self: "self-attention", causal: "looks back", cross: "reads the source" },
+  marks: { encoder: "encoder", decoder: "decoder", cross: "reads the source" },
 
   ranking: "What each is worth",
   rankingNote: "nats of log P that the answer loses without the head",
   rankingVector: "how much the cosine falls without the head",
-  columns: { head: "head", worth: "worth", sharp: "sharp", looks: "looks at" },
+  columns: { head: "head, and what it looks at", worth: "worth", sharp: "sharpness" },
   more: (count: number) => `all ${COUNTS.format(count)} heads`,
 
   reads: "reads", isRead: "is read",
