@@ -23,7 +23,6 @@ FOLDER = Path(__file__).parents[1] / "glass" / "test" / "fixtures"
 DIGITS = 7
 CHOSEN = (  # together they have every operation
     "transformer",
-    "transformer-rotary",
     "bert",
     "bert-class",
     "bert-mean",

@@ -125,7 +125,7 @@ TOYS: dict[str, Toy] = {
     "bert": encoder("bert", head="words"),
     "bert-own-words": encoder("bert", head="pretraining", tied=False, head_activation="relu", N=2),
     "bert-class": encoder("bert", head="sentence", classes=3, segments=3, word_odds=16),
-    "bert-mean": encoder("bert", head="sentence", classes=3, pooling="mean", pooler=False),
+    "bert-mean": encoder("bert", head="sentence", classes=3, pooling="mean", pooler=False, segments=3, word_odds=16),
     "bert-tags": encoder("bert", head="tokens", classes=3, casing=True),
     "bert-hidden": encoder("bert"),
     "roberta": encoder("bert", head="span", segments=1, first_position=2, norm_eps=1e-5),

@@ -9,11 +9,14 @@ import pytest
 import torch
 from torch import nn
 
+from glassformer.explain.program import Patch
 from glassformer.explain.programs import WIRINGS, program_of
 from glassformer.explain.programs.recorded import EXPERT, inputs_of, tapped_values, weights_of
+from glassformer.explain.programs.vectors import with_vector
 from glassformer.explain.tap_values import recorded_pass
 from glassformer.models.registry import MODELS
 from glassformer.nn.lora import add_adapters
+from glassformer.nn.pooling import POOLINGS
 from toy_programs import TEXT, TOYS
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -53,6 +56,26 @@ def test_every_kind_has_a_program() -> None:
     assert set(WIRINGS) == set(MODELS) == {toy.kind for toy in TOYS.values()}
 
 
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
+def test_the_vector_of_a_text(pooling: str, normalise: bool) -> None:
+    toy = TOYS["bert-hidden"]
+    model = toy.model()
+    line = "tasks/embedding.py:1" if normalise else None
+    program = with_vector(program_of(model), pooling=pooling, normalised_at=line)
+    values = program.run(inputs_of(program, toy.batch), weights_of(program, model))
+    with torch.no_grad():
+        expected = POOLINGS[pooling](model(toy.batch)[0], toy.batch.lengths)
+    expected = nn.functional.normalize(expected) if normalise else expected
+    np.testing.assert_allclose(values[program.outputs["vector"]], expected.numpy(), rtol=CLOSE, atol=CLOSE)
+
+
+def test_no_vector_of_other_poolings_and_heads() -> None:
+    hidden, words = program_of(TOYS["bert-hidden"].model()), program_of(TOYS["bert"].model())
+    assert with_vector(hidden, pooling="max") is hidden
+    assert with_vector(words, pooling="mean") is words
+
+
 def test_an_adapted_model() -> None:
     model = TOYS["gpt"].model()
     for name in ("blocks.0.attention.qkv", "blocks.0.feed_forward.up"):
@@ -68,8 +91,6 @@ def test_an_adapted_model() -> None:
 
 
 def test_pieces_may_be_hidden_from_a_recurrent_decoder_too() -> None:
-    from glassformer.explain.program import Patch
-
     toy = TOYS["rnn-attention"]
     model = toy.model()
     program = program_of(model)

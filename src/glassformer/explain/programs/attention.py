@@ -54,19 +54,16 @@ def self_attention(w: Writer, module: SelfAttention, x: Value, view: View = View
 
 def cross_attention(w: Writer, module: CrossAttention, x: Value, memory: Value) -> Value:
     """Queries of x, keys and values of a memory."""
-    name, width, rows = w.name(module), module.head_width, module.rows
+    name, width, (keys, values) = w.name(module), module.head_width, module.rows
     code = line_in(CrossAttention.forward, "self.query(queries)")
     q = w.tap(projected(w, f"{name}.query.q", x, module.query, None, width=width, code=code), module.q, code=code)
-    code = line_in(CrossAttention.read, "self.key_value(memory)")
+    both, code = module.key_value, line_in(CrossAttention.read, "self.key_value(memory)")
     tapped = line_in(CrossAttention.read, "self.k(k), self.v(v)")
-    parts, begin = [], 0
-    for label, tap, count in zip("kv", (module.k, module.v), rows, strict=True):
-        part = projected(
-            w, f"{name}.key_value.{label}", memory, module.key_value, (begin, begin + count), width=width, code=code
-        )
-        parts.append(w.tap(part, tap, code=tapped))
-        begin += count
-    return heads_out(w, module.out, core(w, module.core, q, *parts, View()))
+    k = projected(w, f"{name}.key_value.k", memory, both, (0, keys), width=width, code=code)
+    k = w.tap(k, module.k, code=tapped)
+    v = projected(w, f"{name}.key_value.v", memory, both, (keys, keys + values), width=width, code=code)
+    v = w.tap(v, module.v, code=tapped)
+    return heads_out(w, module.out, core(w, module.core, q, k, v, View()))
 
 
 def projected(

@@ -23,12 +23,9 @@ from glassformer.nn.heads import ClassHead
 
 def write_bert(w: Writer, model: Bert) -> Program:
     text, inputs, w.part = w.sequence("text"), model.inputs, "inputs"
-    parts = [token_vectors(w, inputs, text, inputs.embedding, inputs.token)]
-    if inputs.segments is not None:
-        parts.append(segments(w, inputs, text, inputs.segments, inputs.segment))
-    parts += capitals(w, inputs, text, inputs.casing)
-    parts.append(positions(w, inputs, text, inputs.positions, inputs.position, start=inputs.start))
-    x = stack(w, model.blocks, summed(w, inputs, parts, inputs.sum, norm_of=inputs.norm), View())
+    parts = [token_vectors(w, inputs, text), *segments(w, inputs, text), *capitals(w, inputs, text)]
+    parts.append(positions(w, inputs, text, start=inputs.start))
+    x = stack(w, model.blocks, summed(w, inputs, parts, then=inputs.norm), View())
     if model.head is None:
         return w.program(outputs={"hidden": x})
     if model.config.head == "sentence":
@@ -54,9 +51,7 @@ def class_of_text(w: Writer, model: Bert, x: Value, text: Value) -> Program:
 
 def write_roformer(w: Writer, model: RoFormer) -> Program:
     text, inputs, w.part = w.sequence("text"), model.inputs, "inputs"
-    parts = [token_vectors(w, inputs, text, inputs.embedding, inputs.token)]
-    parts.append(segments(w, inputs, text, inputs.segments, inputs.segment))
-    parts += capitals(w, inputs, text, inputs.casing)
+    parts = [token_vectors(w, inputs, text), *segments(w, inputs, text), *capitals(w, inputs, text)]
     x = norm(w, inputs.norm, added(w, inputs, parts))
     code = line_in(RoFormerInputs.forward, "self.sum(self.widen(")
     if isinstance(inputs.widen, nn.Linear):

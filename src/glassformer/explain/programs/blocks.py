@@ -18,29 +18,37 @@ from glassformer.nn.feed_forward import FeedForward
 class WithFeedForward(Protocol):
     """The last part of every block."""
 
-    feed_forward: FeedForward | Experts
-    feed_forward_residual: nn.Module
+    @property
+    def feed_forward(self) -> FeedForward | Experts: ...
+    @property
+    def feed_forward_residual(self) -> nn.Module: ...
 
 
 class EncoderBlock(WithFeedForward, Protocol):
     """Self-attention and feed-forward, each with its residual connection."""
 
-    self_attention: SelfAttention
-    self_attention_residual: nn.Module
+    @property
+    def self_attention(self) -> SelfAttention: ...
+    @property
+    def self_attention_residual(self) -> nn.Module: ...
 
 
 class DecoderBlock(EncoderBlock, Protocol):
     """Between the two it reads an encoder's output."""
 
-    cross_attention: CrossAttention
-    cross_attention_residual: nn.Module
+    @property
+    def cross_attention(self) -> CrossAttention: ...
+    @property
+    def cross_attention_residual(self) -> nn.Module: ...
 
 
 class OnlyBlock(WithFeedForward, Protocol):
     """In a decoder without an encoder."""
 
-    attention: SelfAttention
-    attention_residual: nn.Module
+    @property
+    def attention(self) -> SelfAttention: ...
+    @property
+    def attention_residual(self) -> nn.Module: ...
 
 
 def encoder_block(w: Writer, block: EncoderBlock, x: Value, view: View, *, place: str) -> Value:

@@ -9,7 +9,7 @@ from glassformer.explain.program import Program
 from glassformer.explain.programs.attention import View, turns_of
 from glassformer.explain.programs.blocks import OnlyBlock, only_block
 from glassformer.explain.programs.heads import head, vocabulary
-from glassformer.explain.programs.inputs import positions, summed, token_vectors
+from glassformer.explain.programs.inputs import summed, token_and_position, token_vectors
 from glassformer.explain.programs.layers import norm
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.models.decoding.decoder_only import DecoderOnly
@@ -18,17 +18,15 @@ from glassformer.models.llama import Llama
 
 
 def write_gpt(w: Writer, model: Gpt) -> Program:
-    text, inputs, w.part = w.sequence("text"), model.inputs, "inputs"
-    token = token_vectors(w, inputs, text, inputs.embedding, inputs.token)
-    place = positions(w, inputs, text, inputs.positions, inputs.position)
-    return read(w, model, summed(w, inputs, [token, place], inputs.sum), View(causal=True))
+    text, w.part = w.sequence("text"), "inputs"
+    return read(w, model, token_and_position(w, model.inputs, text), View(causal=True))
 
 
 def write_llama(w: Writer, model: Llama) -> Program:
-    text, inputs, w.part = w.sequence("text"), model.inputs, "inputs"
-    token = token_vectors(w, inputs, text, inputs.embedding, inputs.token)
+    text, w.part = w.sequence("text"), "inputs"
+    x = summed(w, model.inputs, [token_vectors(w, model.inputs, text)])
     view = View(causal=True, window=model.window or 0, turns=turns_of(model.rotary))
-    return read(w, model, summed(w, inputs, [token], inputs.sum), view)
+    return read(w, model, x, view)
 
 
 def read(w: Writer, model: DecoderOnly, x: Value, view: View) -> Program:

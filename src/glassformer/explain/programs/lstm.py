@@ -11,7 +11,7 @@ from glassformer.explain.program import Program
 from glassformer.explain.programs.heads import head, picked, vocabulary
 from glassformer.explain.programs.inputs import added, capitals, token_vectors
 from glassformer.explain.programs.layers import linear
-from glassformer.explain.programs.recurrent import both_ways, columns, from_end, lstm, part, token_inputs
+from glassformer.explain.programs.recurrent import both_ways, columns, from_end, lstm, part
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.models.bilstm import BiLstm
 from glassformer.models.decoding.recurrent import Recurrent, RecurrentDecoder
@@ -25,7 +25,7 @@ def write_lstm(w: Writer, model: Lstm) -> Program:
     source, target = w.sequence("source"), w.sequence("target")
     w.part = "encoder.inputs"
     read = from_end(w, "encoder.reversed", source) if model.encoder.reverse else source
-    _, ends = layers(w, model.encoder.blocks, token_inputs(w, model.encoder.inputs, read), stack="encoder")
+    _, ends = layers(w, model.encoder.blocks, token_vectors(w, model.encoder.inputs, read), stack="encoder")
     w.part, code = "encoder.context", line_in(Lstm.encode, "self.context(")
     last = [picked(w, f"{end.name}.last", end, at=-1, code=code) for pair in ends for end in pair]
     count, units = len(ends), last[0].shape[-1]
@@ -34,7 +34,7 @@ def write_lstm(w: Writer, model: Lstm) -> Program:
     context = w.tap(context, model.context, code=code)
     w.part = "decoder.inputs"
     x, _ = layers(
-        w, model.decoder.blocks, token_inputs(w, model.decoder.inputs, target), stack="decoder", context=context
+        w, model.decoder.blocks, token_vectors(w, model.decoder.inputs, target), stack="decoder", context=context
     )
     return next_tokens(w, model, x, causal="target")
 
@@ -67,7 +67,7 @@ def next_tokens(w: Writer, model: Recurrent, x: Value, *, causal: str) -> Progra
 
 def write_lstm_lm(w: Writer, model: LstmLm) -> Program:
     text, w.part = w.sequence("text"), "inputs"
-    x, _ = layers(w, model.blocks, token_inputs(w, model.inputs, text))
+    x, _ = layers(w, model.blocks, token_vectors(w, model.inputs, text))
     if model.classifier is None:
         return next_tokens(w, model, x, causal="text")
     w.part, code = "output", line_in(RecurrentDecoder.forward, "self.logits(")
@@ -77,8 +77,8 @@ def write_lstm_lm(w: Writer, model: LstmLm) -> Program:
 
 def write_bilstm(w: Writer, model: BiLstm) -> Program:
     text, inputs, w.part = w.sequence("text"), model.inputs, "inputs"
-    token = token_vectors(w, inputs, text, inputs.embedding, inputs.token)
-    x = added(w, inputs, [token, *capitals(w, inputs, text, inputs.casing)])
+    token = token_vectors(w, inputs, text)
+    x = added(w, inputs, [token, *capitals(w, inputs, text)])
     for i, block in enumerate(model.blocks):
         x = both_ways(w, cast(BothWays, block), x, place=str(i))
     w.part = "output"

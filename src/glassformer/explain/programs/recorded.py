@@ -13,6 +13,7 @@ from glassformer.errors import ModelError
 from glassformer.explain.op_functions import Array
 from glassformer.explain.program import Program
 from glassformer.models.batches import casing_of
+from glassformer.nn.lora import merged_weights
 
 EXPERT = re.compile(r"(.+)\.each\.(\d+)\.(?:pre|post)")  # taps that only the tokens of one expert pass
 
@@ -36,8 +37,8 @@ def sequence_of(name: str, batch: Any) -> Tensor:
 
 
 def weights_of(program: Program, model: nn.Module) -> dict[str, Array]:
-    """The weights that the program needs, in the model's own precision."""
-    state = model.state_dict()
+    """The weights that the program needs, in the model's own precision; adapters are part of their matrices."""
+    state = merged_weights(model, model.state_dict())
     return {name: array(state[name]) for name in program.weights()}
 
 

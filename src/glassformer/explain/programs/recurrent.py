@@ -1,24 +1,19 @@
-"""Steps of recurrent layers. A layer is one step over all tokens; its gates and states are parts of that step's value."""
+"""Steps of recurrent layers. A layer is one step over all tokens; its gates and states are parts of its value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import nn
+from torch import Tensor, nn
 
 from glassformer.explain.code_lines import line_in
-from glassformer.explain.programs.inputs import token_vectors
 from glassformer.explain.programs.layers import linear
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.nn.linear import Linear
-from glassformer.nn.recurrent import GRU, LSTM, BothWays, TokenInputs, gated, reversed_texts
+from glassformer.nn.recurrent import GRU, LSTM, BothWays, gated, reversed_texts
 from glassformer.nn.taps import Tap
 
 FROM_END = "_from_end"  # ends the name of an axis whose tokens are read from the last to the first
-
-
-def token_inputs(w: Writer, module: TokenInputs, ids: Value) -> Value:
-    return token_vectors(w, module, ids, module.embedding, module.token)
 
 
 def lstm(w: Writer, module: LSTM, x: Value, start: Sequence[Value] = ()) -> tuple[Value, Value]:
@@ -58,7 +53,7 @@ def together(
     module: nn.Module,
     inputs: Sequence[Value],
     op: str,
-    weights: Sequence[nn.Parameter],
+    weights: Sequence[Tensor],
     *,
     count: int,
     units: int,

@@ -11,6 +11,7 @@ from typing import cast
 from glassformer.explain.code_lines import line_in
 from glassformer.explain.program import Program
 from glassformer.explain.programs.heads import picked
+from glassformer.explain.programs.inputs import token_vectors
 from glassformer.explain.programs.layers import activation, linear
 from glassformer.explain.programs.lstm import next_tokens
 from glassformer.explain.programs.recurrent import (
@@ -21,7 +22,6 @@ from glassformer.explain.programs.recurrent import (
     parts,
     product,
     together,
-    token_inputs,
 )
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.models.rnn_attention import Decoder, Readout, RnnAttention
@@ -33,11 +33,11 @@ from glassformer.nn.recurrent import BothWays
 def write_rnn_attention(w: Writer, model: RnnAttention) -> Program:
     source, target = w.sequence("source"), w.sequence("target")
     w.part = "encoder.inputs"
-    x = token_inputs(w, model.encoder.inputs, source)
+    x = token_vectors(w, model.encoder.inputs, source)
     x = both_ways(w, cast(BothWays, model.encoder.blocks[0]), x, place="encoder.0")
     memory = w.tap(x, model.memory, code=line_in(RnnAttention.encode, "self.memory(memory)"))
     w.part = "decoder.inputs"
-    y = token_inputs(w, model.decoder.inputs, target)
+    y = token_vectors(w, model.decoder.inputs, target)
     start = first_state(w, model.decoder, memory)
     states, contexts = attentive(w, model.decoder.block, y, start, memory, source)
     w.part = "decoder.readout"

@@ -7,7 +7,7 @@ from typing import cast
 import torch
 
 from glassformer.explain.code_lines import line_in
-from glassformer.explain.program import Program
+from glassformer.explain.program import Program, Setting
 from glassformer.explain.programs.attention import View
 from glassformer.explain.programs.blocks import DecoderBlock, EncoderBlock, decoder_block, encoder_block
 from glassformer.explain.programs.heads import vocabulary
@@ -15,7 +15,7 @@ from glassformer.explain.programs.inputs import summed, token_vectors
 from glassformer.explain.programs.layers import norm
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
-from glassformer.models.t5 import T5, Decoder, Encoder, Inputs
+from glassformer.models.t5 import T5, Decoder, Encoder
 from glassformer.nn.relative import RelativeBias, distance_buckets
 
 
@@ -28,13 +28,14 @@ def write_t5(w: Writer, model: T5) -> Program:
     memory = w.tap(
         norm(w, model.encoder.final_norm, x), model.memory, code=line_in(EncoderDecoder.read, "self.memory(")
     )
-    x, view = stack_begin(w, model.decoder, target, stack="decoder")
-    for i, block in enumerate(model.decoder.blocks):
+    decoder = cast(Decoder, model.decoder)
+    x, view = stack_begin(w, decoder, target, stack="decoder")
+    for i, block in enumerate(decoder.blocks):
         x = decoder_block(w, cast(DecoderBlock, block), x, memory, view, place=f"decoder.{i}")
     w.part = "decoder.final_norm"
-    x = norm(w, model.decoder.final_norm, x)
-    if model.decoder.scale != 1:
-        settings, code = {"factor": model.decoder.scale}, line_in(Decoder.scaled, "* self.scale")
+    x = norm(w, decoder.final_norm, x)
+    if decoder.scale != 1:
+        settings, code = {"factor": decoder.scale}, line_in(Decoder.scaled, "* self.scale")
         x = w.step("decoder.scaled", "scale", [x], settings=settings, code=code)
     w.part = "output"
     logits = w.tap(vocabulary(w, model.head, x), model.logits, code=line_in(EncoderDecoder.forward, "self.logits("))
@@ -44,15 +45,14 @@ def write_t5(w: Writer, model: T5) -> Program:
 def stack_begin(w: Writer, module: Encoder | Decoder, ids: Value, *, stack: str) -> tuple[Value, View]:
     """The inputs and the position bias of a stack."""
     w.part = f"{stack}.inputs"
-    inputs: Inputs = module.inputs
-    x = summed(w, inputs, [token_vectors(w, inputs, ids, inputs.embedding, inputs.token)], inputs.sum)
+    x = summed(w, module.inputs, [token_vectors(w, module.inputs, ids)])
     return x, View(causal=stack == "decoder", bias=relative_bias(w, module.positions, ids))
 
 
 def relative_bias(w: Writer, module: RelativeBias, ids: Value) -> Value:
     code, heads = line_in(RelativeBias.forward, "self.bias("), module.weight.size(1)
     name, axes, shape = f"{w.name(module)}.line", ("head", *ids.axes * 2), (heads, *ids.shape * 2)
-    settings = {"starts": bucket_starts(module), "both_ways": module.both_ways}
+    settings: dict[str, Setting] = {"starts": bucket_starts(module), "both_ways": module.both_ways}
     weights = [module.weight]
     bias = w.step(
         name, "relative_bias", [ids, ids], weights=weights, axes=axes, shape=shape, settings=settings, code=code

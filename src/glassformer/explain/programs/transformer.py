@@ -9,17 +9,18 @@ from glassformer.explain.program import Program
 from glassformer.explain.programs.attention import View, turns_of
 from glassformer.explain.programs.blocks import decoder_block, encoder_block
 from glassformer.explain.programs.heads import vocabulary
-from glassformer.explain.programs.inputs import positions, summed, token_vectors
+from glassformer.explain.programs.inputs import token_and_position
 from glassformer.explain.programs.layers import norm
 from glassformer.explain.programs.writer import Value, Writer
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
-from glassformer.models.transformer import DecoderBlock, EncoderBlock, Inputs, Transformer
+from glassformer.models.transformer import DecoderBlock, EncoderBlock, Transformer
 
 
 def write_transformer(w: Writer, model: Transformer) -> Program:
     source, target = w.sequence("source"), w.sequence("target")
     memory = encoder(w, model, source)
-    x = stack_inputs(w, model.decoder.inputs, target, part="decoder.inputs")
+    w.part, inputs = "decoder.inputs", model.decoder.inputs
+    x = token_and_position(w, inputs, target, then=inputs.norm)
     view = View(causal=True, turns=turns_of(model.decoder.rotary))
     for i, each in enumerate(model.decoder.blocks):
         x = decoder_block(w, cast(DecoderBlock, each), x, memory, view, place=f"decoder.{i}")
@@ -31,18 +32,11 @@ def write_transformer(w: Writer, model: Transformer) -> Program:
 
 
 def encoder(w: Writer, model: Transformer, source: Value) -> Value:
-    x = stack_inputs(w, model.encoder.inputs, source, part="encoder.inputs")
+    w.part, inputs = "encoder.inputs", model.encoder.inputs
+    x = token_and_position(w, inputs, source, then=inputs.norm)
     view = View(turns=turns_of(model.encoder.rotary))
     for i, each in enumerate(model.encoder.blocks):
         x = encoder_block(w, cast(EncoderBlock, each), x, view, place=f"encoder.{i}")
     w.part = "encoder.final_norm"
     x = norm(w, model.encoder.final_norm, x)
     return w.tap(x, model.memory, code=line_in(EncoderDecoder.read, "self.memory(memory)"))
-
-
-def stack_inputs(w: Writer, module: Inputs, ids: Value, *, part: str) -> Value:
-    w.part = part
-    parts = [token_vectors(w, module, ids, module.embedding, module.token)]
-    if module.positions is not None:
-        parts.append(positions(w, module, ids, module.positions, module.position))
-    return summed(w, module, parts, module.sum, norm_of=module.norm)

@@ -9,10 +9,10 @@ from glassformer.explain.program import Program
 from glassformer.explain.programs.attention import View
 from glassformer.explain.programs.blocks import DecoderBlock, EncoderBlock, decoder_block, encoder_block
 from glassformer.explain.programs.heads import head, picked, pooler, vocabulary
-from glassformer.explain.programs.inputs import positions, summed, token_vectors
+from glassformer.explain.programs.inputs import summed, token_and_position
 from glassformer.explain.programs.layers import linear, norm
 from glassformer.explain.programs.writer import Value, Writer
-from glassformer.models.captioner import Captioner
+from glassformer.models.captioner import Captioner, Decoder
 from glassformer.models.decoding.encoder_decoder import EncoderDecoder
 from glassformer.models.vit import Inputs, Vit
 from glassformer.nn.patches import GridPositions, cut_patches
@@ -36,14 +36,12 @@ def write_captioner(w: Writer, model: Captioner) -> Program:
     if model.bridge is not None:
         x = linear(w, "bridge.out", x, model.bridge.weight, model.bridge.bias)
     memory = w.tap(x, model.memory, code=line_in(EncoderDecoder.read, "self.memory("))
-    inputs, w.part = model.decoder.inputs, "decoder.inputs"
-    token = token_vectors(w, inputs, target, inputs.embedding, inputs.token)
-    place = positions(w, inputs, target, inputs.positions, inputs.position)
-    x = summed(w, inputs, [token, place], inputs.sum)
-    for i, block in enumerate(model.decoder.blocks):
+    decoder, w.part = cast(Decoder, model.decoder), "decoder.inputs"
+    x = token_and_position(w, decoder.inputs, target)
+    for i, block in enumerate(decoder.blocks):
         x = decoder_block(w, cast(DecoderBlock, block), x, memory, View(causal=True), place=f"decoder.{i}")
     w.part = "decoder.final_norm"
-    x = norm(w, model.decoder.final_norm, x)
+    x = norm(w, decoder.final_norm, x)
     w.part = "output"
     logits = w.tap(vocabulary(w, model.head, x), model.logits, code=line_in(EncoderDecoder.forward, "self.logits("))
     return w.program(outputs={"logits": logits}, causal=("target",))
@@ -84,4 +82,4 @@ def image_inputs(w: Writer, module: Inputs, image: Value) -> Value:
     table = [module.positions.weight]
     place = w.step(f"{name}.grid", "constant", [], weights=table, axes=axes, shape=(count + 1, d), code=code)
     place = w.tap(place, module.position, code=line_in(Inputs.forward, "self.position("))
-    return summed(w, module, [token, place], module.sum)
+    return summed(w, module, [token, place])

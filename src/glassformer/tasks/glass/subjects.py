@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from glassformer import __version__
+from glassformer.explain.code_lines import line_in
 from glassformer.explain.glass.trace import Arrays, ReadBy, Subject
 from glassformer.explain.program import Program
 from glassformer.explain.programs import program_of
 from glassformer.explain.programs.recorded import weights_of
+from glassformer.explain.programs.vectors import with_vector
 from glassformer.models.registry import values_of
 from glassformer.store.bundle import Bundle
 from glassformer.store.files import MANIFEST
@@ -34,7 +36,7 @@ HEADS = {"words": "words", "pretraining": "words", "sentence": "class", "tokens"
 
 def subject_of(model: LoadedModel, *, command: str = "") -> Subject:
     bundle = model.bundle
-    program = program_of(bundle.model)
+    program = with_vector_of(program_of(bundle.model), model)
     weights = {name: as_float32(one) for name, one in weights_of(program, bundle.model).items()}
     named = Path(model.folder).name if model.folder else ""
     return Subject(
@@ -48,6 +50,14 @@ def subject_of(model: LoadedModel, *, command: str = "") -> Subject:
         decoding=decoding_of(model),
         provenance=provenance_of(model, weights, command),
     )
+
+
+def with_vector_of(program: Program, model: LoadedModel) -> Program:
+    """With the steps of pooling, if the model's answer is the vector of a text."""
+    if not isinstance(model, TextEncoder):
+        return program
+    normalised = line_in(TextEncoder.embed, "nn.functional.normalize(") if model.extras.get("normalise") else None
+    return with_vector(program, pooling=model.pooling(None), normalised_at=normalised)
 
 
 def as_float32(weight: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
