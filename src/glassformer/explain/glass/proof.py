@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLES = 64  # numbers of each step
-DIGITS = 9  # enough to tell any two float32 numbers apart
+DIGITS = 9  # enough for every float32 number to differ from all others
 
 
 def proof_of(name: str, value: NDArray[Any]) -> dict[str, Any]:

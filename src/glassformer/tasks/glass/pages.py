@@ -60,7 +60,7 @@ class ModelPages:
         model = rounded(self.model)
         subject, explained = subject_of(model, command=self.command), [self.ask(model, one) for one in each]
         same = sum(conclusion(one) == conclusion(other) for one, other in zip(exact, explained, strict=True))
-        note = f"the last bits of the weights: rounded to 16, they give the same answer for {same} of {len(each)} inputs"
+        note = f"the last bits of the weights: rounded to 16, they give the same answer to {same} of {len(each)} texts"
         return contents_of(subject, self.watched(model, subject, explained, each), plan, notes=[note])
 
     def watched(
