@@ -33,6 +33,7 @@ function extraOf(): Extra {
     other: change.text ?? "",
     patches: change.patches.map(patchText).join(","),
     forced: Object.entries(change.forced).map(([at, token]) => `${at}:${token}`).join(","),
+    pruned: change.pruned.map((ids) => ids.join(".")).join(","),
     free: change.keep ? "" : "1",
     mode: mode.value === "A" ? "" : mode.value,
   };
@@ -46,7 +47,8 @@ function changeFrom(extra: Extra): WhatIf {
     const [at, token] = pair.split(":").map(Number);
     if (at !== undefined && token !== undefined && Number.isInteger(at) && Number.isInteger(token)) forced[at] = token;
   }
-  return { ...UNCHANGED, text: extra.other || null, patches: patches.filter((patch) => known.has(patch.step)), forced, keep: !extra.free };
+  const pruned = (extra.pruned ?? "").split(",").filter((ids) => /^\d+(\.\d+)*$/.test(ids)).map((ids) => ids.split(".").map(Number));
+  return { ...UNCHANGED, pruned, text: extra.other || null, patches: patches.filter((patch) => known.has(patch.step)), forced, keep: !extra.free };
 }
 
 /** Shows what the address asks for. */

@@ -12,10 +12,11 @@ export interface WhatIf {
   text: string | null; // null: A's text
   patches: Patch[];
   forced: Record<number, number>; // output position -> token
+  pruned: number[][]; // beginnings of answers that the search does not follow
   keep: boolean; // B is given A's output, so that all numbers can be subtracted; false: B writes its own
 }
 
-export const UNCHANGED: WhatIf = { text: null, patches: [], forced: {}, keep: true };
+export const UNCHANGED: WhatIf = { text: null, patches: [], forced: {}, pruned: [], keep: true };
 
 export const source = signal<Source | null>(null);
 export const runA = signal<Run | null>(null);
@@ -52,7 +53,7 @@ export const run = computed(() => (mode.value === "A" ? runA.value : (runB.value
 export const changed = computed(() => isChanged(whatIf.value));
 
 export function isChanged(one: WhatIf): boolean {
-  return one.text !== null || one.patches.length > 0 || Object.keys(one.forced).length > 0;
+  return one.text !== null || one.patches.length > 0 || Object.keys(one.forced).length > 0 || one.pruned.length > 0;
 }
 
 export interface Shown extends Tensor {
@@ -176,7 +177,7 @@ export async function ask(text: string): Promise<void> {
 /** The ids of A's output, which B is given where it keeps them. */
 function given(a: Run, change: WhatIf): number[] | undefined {
   const sameText = change.text === null || change.text === a.text;
-  return change.keep && sameText && !Object.keys(change.forced).length ? a.written?.ids : undefined;
+  return change.keep && sameText && !Object.keys(change.forced).length && !change.pruned.length ? a.written?.ids : undefined;
 }
 
 /** Computes B, and shows it unless something of it is shown already. */
@@ -188,7 +189,9 @@ export async function compare(change: WhatIf, show: Mode = mode.peek() === "A" ?
     batch(() => { runB.value = null; mode.value = "A"; });
     return;
   }
-  const options = { patches: change.patches, forced: change.forced, target: given(a, change) };
+  const target = given(a, change);
+  const width = from.header.decoding?.search_beam; // as wide as the tree that is shown
+  const options = { patches: change.patches, forced: change.forced, pruned: change.pruned, target, ...(change.pruned.length && width && { beam: width }) };
   const found = await answered("B", () => from.run(change.text ?? a.text, options));
   if (!found || mine !== askedB) return;
   batch(() => { runB.value = found; mode.value = show; });
@@ -210,6 +213,11 @@ export function removePatch(...patches: Patch[]): Promise<void> {
 
 export function hasPatch(patch: Patch): boolean {
   return whatIf.value.patches.some((old) => samePatch(old, patch));
+}
+
+/** The search for B's answer does not follow a beginning any more. */
+export function prune(ids: number[]): Promise<void> {
+  return compare({ ...whatIf.value, pruned: [...whatIf.value.pruned, ids] });
 }
 
 export function force(position: number, token: number | null): Promise<void> {

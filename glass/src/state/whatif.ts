@@ -13,6 +13,7 @@ export type Change =
   | { kind: "neuron"; part: string; column: number; how: Patch["how"]; patches: Patch[] }
   | { kind: "hide"; sequence: string; column: number; everywhere: boolean; patches: Patch[] }
   | { kind: "force"; position: number; token: number }
+  | { kind: "prune"; ids: number[] }
   | { kind: "other"; step: string; patches: Patch[] };
 
 /** The steps in which the scores of a sequence can still be hidden: the last ones before softmax. */
@@ -70,12 +71,14 @@ export function changesOf(change: WhatIf, program: Program): Change[] {
     one.everywhere = all.every((patch) => one.patches.some((own) => samePlace(own, patch)));
   }
   for (const [position, token] of Object.entries(change.forced)) found.push({ kind: "force", position: Number(position), token });
+  for (const ids of change.pruned) found.push({ kind: "prune", ids });
   return found;
 }
 
 /** All of it except one change. */
 export function without(change: WhatIf, left: Change): WhatIf {
   if (left.kind === "text") return { ...change, text: null };
+  if (left.kind === "prune") return { ...change, pruned: change.pruned.filter((ids) => ids.join() !== left.ids.join()) };
   if (left.kind === "force") {
     const forced = { ...change.forced };
     delete forced[left.position];
@@ -138,7 +141,7 @@ function answerLines(header: Header, run: Run, change: WhatIf): string[] {
     const grows = patch.column !== undefined && step?.shape.at(-1) === output;
     return step?.tapped && patch.how !== "mean" && patch.row === undefined && !grows;
   });
-  if (!plain || Object.keys(change.forced).length) return [];
+  if (!plain || Object.keys(change.forced).length || change.pruned.length) return [];
   const call = `print(model.${verb}(${quoted(run.text)}))`;
   if (!run.patches.length) return ["", call];
   const pairs = run.patches.map((patch, at) => `    (model.model.get_submodule(${quoted(patch.step)}), change_${at + 1}),`);

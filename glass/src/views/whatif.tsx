@@ -25,6 +25,7 @@ export function inWords(change: Change): string {
     case "head": return (change.how === "mean" ? words.meanHead : words.zeroHead)(change.head + 1, placeName(change.part));
     case "neuron": return (change.how === "zero" ? words.zeroNeuron : words.otherNeuron)(change.column + 1, placeName(change.part));
     case "force": return words.force(change.position + 1, spoken(vocabularyText(change.token)));
+    case "prune": return words.prune(spoken(change.ids.map(vocabularyText).join("")));
     case "other": return words.other(change.step, change.patches.length);
     case "hide": {
       const piece = spoken(runA.value?.pieces[change.sequence]?.[change.column] ?? `#${change.column + 1}`);

@@ -26,6 +26,7 @@ export const whatif = {
     hideAll: (piece: string) => `nothing reads “${piece}”`,
     hideSome: (piece: string, places: string) => `“${piece}” is not read by ${places}`,
     force: (position: number, piece: string) => `piece ${position} of the answer must be “${piece}”`,
+    prune: (beginning: string) => `no answer begins with “${beginning}”`,
     other: (step: string, count: number) => `${step}: ${count} ${count === 1 ? "change" : "changes"}`,
   },
   add: {
