@@ -96,6 +96,7 @@ export interface Decoding {
   limit: Limit;
   beam: number;
   ranked: "mean" | { by_length: number } | { gnmt: number };
+  cut_last?: boolean; // false: outputs cut at the limit rank among the finished ones
   chooser: "Best" | "BestRefilled";
   smoothing?: number;
   forbidden?: number[]; // ids that an output may never contain

@@ -32,6 +32,7 @@ export interface Job<S extends State> {
   limit: number;
   end: number;
   ranked: Ranked;
+  cutLast?: boolean; // usual: outputs that were cut rank after finished ones
   best?: number; // how many outputs are wanted: the search stops when no other can be among them
   ends?: readonly number[]; // several end marks count as one
   forbidden?: readonly number[];
@@ -94,7 +95,8 @@ export function search<S extends State>(job: Job<S>): SearchRecord {
     open = left > 0 || job.chooser === "BestRefilled" ? continued : [];
     if (open.length && length + 1 < job.limit && !stops(job, record, open, left)) followed(job, open);
   }
-  record.hypotheses.sort((a, b) => Number(b.finished) - Number(a.finished) || b.score - a.score);
+  const last = job.cutLast ?? true;
+  record.hypotheses.sort((a, b) => (last ? Number(b.finished) - Number(a.finished) : 0) || b.score - a.score);
   return record;
 }
 

@@ -207,6 +207,7 @@ export class ModelSource implements Source {
       limit,
       end: decoding.end,
       ranked: rankedBy(decoding.ranked),
+      cutLast: decoding.cut_last ?? true,
       ends: decoding.ends ?? [],
       forbidden: decoding.forbidden ?? [],
       forced: { ...first, ...options.forced },

@@ -45,7 +45,6 @@ def translator_decoding(model: Translator) -> dict[str, Any]:
     limit: dict[str, Any] = {"times": settings.max_ratio, "plus": settings.max_extra}
     if model.longest is not None:
         limit["max"] = model.longest
-    refilled = settings.refill and settings.beam > 1
     return {
         "start": marks.bos,
         "end": marks.eos,
@@ -53,7 +52,7 @@ def translator_decoding(model: Translator) -> dict[str, Any]:
         "beam": settings.beam,
         "search_beam": settings.beam if settings.beam > 1 else WIDE,
         "ranked": {"gnmt": settings.alpha} if settings.normalisation == "gnmt" else {"by_length": settings.alpha},
-        "chooser": "BestRefilled" if refilled else "Best",
+        "chooser": "BestRefilled" if settings.refill else "Best",
         "smoothing": model.recipe.train.label_smoothing,
         "forbidden": [*forbidden(model.generator), *mask_ids(model.target)],
         **rules_of(settings),
@@ -80,7 +79,8 @@ def written_by(generator: ContinuationGenerator, *, start: int, limit: int) -> d
         "beam": 1,
         "search_beam": WIDE,
         "ranked": {"by_length": 1.0},
-        "chooser": "Best",
+        "cut_last": False,
+        "chooser": "BestRefilled",  # with a beam of 1 the same as Best
         "forbidden": forbidden(generator),
     }
     more = {"ends": generator.ends if len(generator.ends) > 1 else [], "first": generator.first}
