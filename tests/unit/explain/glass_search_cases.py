@@ -1,4 +1,4 @@
-"""Searches of a tiny model, as Python records them. The page's own search must give the same: glass/test/search.test.ts.
+"""Searches of a tiny model, as Python records them; the page must search likewise (glass/test/search.test.ts).
 
 `python tests/unit/explain/glass_search_cases.py` writes them again.
 """
