@@ -89,7 +89,7 @@ const LIES: Lie[] = [
   { name: "GELU by its tanh formula", model: "bert", ops: wrong("activation", (c) => like(c.inputs[0]!, ACTIVATIONS["gelu_tanh"]!)) },
   { name: "query heads share keys in turn instead of side by side", model: "llama", ops: wrong("scores", (c, f) => f({ ...c, inputs: [c.inputs[0]!, inTurn(c)] })) },
   { name: "pairs rotate the other way", model: "llama", ops: wrong("rotate", (c, f) => f(settings(c, { turns: (c.settings["turns"] as number[]).map((x) => -x) }))) },
-  { name: "pairs do not rotate", model: "transformer-rotary", ops: wrong("rotate", (c) => c.inputs[0]!) },
+  { name: "pairs do not rotate", model: "llama", ops: wrong("rotate", (c) => c.inputs[0]!) },
   { name: "earlier and later keys are exchanged", model: "t5", ops: wrong("relative_bias", (c, f) => like(f(c), (x) => -x)) },
   { name: "shares of experts are not scaled", model: "llama-experts", ops: wrong("shares", (c, f) => like(f(c), (x) => 0.99 * x)) },
   { name: "a recorded number is another one", page: (header) => changeProof(header, (proof) => (proof.values[0]! += 1e-3 * proof.max)) },
