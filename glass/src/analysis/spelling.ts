@@ -87,9 +87,9 @@ export class Speller {
     return this.names.get(id) ?? `#${id}`;
   }
 
-  /** Marks such as the end of the text: not spelled. */
+  /** Marks such as the end of the text: not spelled. The page's file has them under names that nobody types. */
   isMark(id: number): boolean {
-    return this.special.has(id);
+    return this.special.has(id) || this.name(id).startsWith("\uffff");
   }
 
   /** All words of a sequence, in order. `words`: the number of the word of each piece; -1: none. */
@@ -98,7 +98,7 @@ export class Speller {
     let from = 0;
     while (from < ids.length) {
       let to = from + 1;
-      if (this.isMark(ids[from]!)) {
+      if (this.isMark(ids[from]!) || words[from] === -1) {
         found.push({ kind: "mark", steps: [], pieces: [this.name(ids[from]!)], from });
       } else {
         while (to < ids.length && words[to] === words[from] && !this.isMark(ids[to]!)) to++;

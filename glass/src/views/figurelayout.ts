@@ -31,7 +31,7 @@ export interface Layout {
 }
 
 const BOX = 44;
-const ARROW = 26; // between two boxes, with its strip
+const ARROW = 30; // between two boxes, with its strip
 const FOLD = 30;
 const HEAD = 78; // above the highest box: what the model says
 const MOST = 4; // blocks; where a tower has more, those between the first and the last are folded
@@ -74,10 +74,9 @@ function placeReading(layout: Layout): void {
     if (!placed.box.reads) continue;
     const own = layout.boxes.find((other) => other.box.part === placed.box.reads);
     if (!own) continue;
-    const [left, y] = [own.x + own.width, placed.y + placed.height / 2];
-    const bend = left + layout.gap / 2;
-    const from = own.y + own.height / 2;
-    layout.lines.push([[left, from], [bend, from], [bend, y], [placed.x - 1, y]]);
+    const y = placed.y + placed.height / 2;
+    const [middle, bend, above] = [own.x + own.width / 2, own.x + own.width + layout.gap / 2, own.y - ARROW];
+    layout.lines.push([[middle, own.y], [middle, above], [bend, above], [bend, y], [placed.x - 1, y]]);
   }
 }
 

@@ -77,11 +77,14 @@ function useColumn(steps: readonly string[]): ReadonlySignal<number> {
 }
 
 export function InputRows({ sequence, place, piece }: { sequence: string; place: number; piece: string }) {
-  const { ref, width } = useWidth();
   const of = run.value;
   const lines = of && program.value ? linesOf(sequence, place, of) : [];
+  return lines.length ? <Lines lines={lines} piece={piece} /> : null;
+}
+
+function Lines({ lines, piece }: { lines: Shown[]; piece: string }) {
+  const { ref, width } = useWidth();
   const column = useColumn(lines.map((line) => line.step));
-  if (!lines.length) return null;
   const count = lines[0]!.row.shape[1]!;
   const shared = Math.max(...lines.filter((line) => line.key !== "table").map((line) => largest(line.row.data)));
   const wide = Math.min(10, Math.max(0.5, (width.value - (width.value < 480 ? 16 : 250)) / count));

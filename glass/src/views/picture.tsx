@@ -3,11 +3,11 @@
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Run, Step, Tensor } from "../engine/header";
-import { select, selection } from "../state/selection";
 import { program } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas, type Drawing } from "./canvas";
 import { InputRows } from "./inputrows";
+import { choosePiece, placeIn } from "./piecechoice";
 
 interface Grid {
   image: Tensor; // (C, h, w)
@@ -65,21 +65,21 @@ function drawing(grid: Grid, place: () => number, part: boolean): Drawing {
   };
 }
 
-function Patches({ grid }: { grid: Grid }) {
+function Patches({ grid, of, sequence }: { grid: Grid; of: Run; sequence: string }) {
   const { rows, columns } = grid;
-  const place = useMemo(() => computed(() => Math.max(0, Math.min(rows * columns - 1, selection.value.row))), [rows, columns]);
+  const place = useMemo(() => computed(() => placeIn(of, sequence, rows * columns)), [rows, columns, of, sequence]);
   const [whole, part] = useMemo(() => [drawing(grid, () => place.value, false), drawing(grid, () => place.value, true)], [grid, place]);
   const key = (event: KeyboardEvent): void => {
     const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
     if (!by) return;
     event.preventDefault();
     const next = place.peek() + by;
-    if (next >= 0 && next < rows * columns) select({ row: next, tap: "" });
+    if (next >= 0 && next < rows * columns) choosePiece(sequence, next);
   };
   const click = (event: MouseEvent): void => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const [x, y] = [Math.floor(((event.clientX - box.left) / box.width) * columns), Math.floor(((event.clientY - box.top) / box.height) * rows)];
-    select({ row: Math.max(0, Math.min(rows * columns - 1, y * columns + x)), tap: "" });
+    choosePiece(sequence, Math.max(0, Math.min(rows * columns - 1, y * columns + x)));
   };
   const said = T.pieces.picture.label(Math.floor(place.value / columns) + 1, (place.value % columns) + 1);
   return (
@@ -94,11 +94,11 @@ export function Picture({ of, sequence }: { of: Run; sequence: string }) {
   const grid = useMemo(() => gridOf(of, sequence), [of, sequence]);
   if (!grid) return <p class="lead">{T.pieces.picture.recorded}</p>;
   const { rows, columns, size, image } = grid;
-  const place = Math.max(0, Math.min(rows * columns - 1, selection.value.row));
+  const place = placeIn(of, sequence, rows * columns);
   return (
     <>
       <p class="lead">{T.pieces.picture.lead(rows, columns, size, size * size * (image.shape[0] ?? 1))}</p>
-      <Patches grid={grid} />
+      <Patches grid={grid} of={of} sequence={sequence} />
       <InputRows sequence={sequence} place={place} piece={T.pieces.picture.label(Math.floor(place / columns) + 1, (place % columns) + 1)} />
     </>
   );

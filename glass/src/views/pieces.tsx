@@ -1,67 +1,27 @@
 // View 2: what does the model see? The text cut into pieces, how each word is put together, and the rows they become.
 
-import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { nearest } from "../analysis/nearest";
 import type { Speller, Spelling } from "../analysis/spelling";
 import type { Run } from "../engine/header";
 import { shownPieces, spellerOf, weightOf } from "../state/file";
 import { spoken, visible } from "../state/labels";
-import { picked, select, selection } from "../state/selection";
 import { program, run } from "../state/store";
 import { T } from "../state/strings";
 import { brief } from "./format";
 import { InputRows } from "./inputrows";
+import { choosePiece, placeIn, readable, shownSequence, wordsOf } from "./piecechoice";
 import { Picture } from "./picture";
 import { SpellingPanel } from "./spelling";
 import { Piece, WithPieces } from "./tokens";
-
-/** The sequences that a reader can look at: texts, and the picture. */
-export const readable = computed(() => {
-  const sequences = program.value?.sequences ?? {};
-  return Object.keys(sequences).filter((name) => (sequences[name] === "ids" && run.value?.ids[name]?.length) || sequences[name] === "image");
-});
-
-/** The sequence that is shown: that of the selected step, or the first. */
-const shownSequence = computed(() => {
-  const [all, stack] = [readable.value, selection.value.stack];
-  const steps = program.value?.steps ?? [];
-  const ofStack = all.find((name) => steps.some((step) => step.inputs.includes(name) && stack !== "" && step.part.startsWith(`${stack}.`)));
-  return ofStack ?? all[0] ?? "";
-});
-
-function stackOf(sequence: string): string {
-  const part = program.value?.steps.find((step) => step.inputs.includes(sequence))?.part ?? "";
-  return part.includes(".") ? part.split(".")[0]! : "";
-}
-
-/** The selected piece of the sequence: the row, where a number of its inputs is selected. */
-function placeIn(count: number): number {
-  return Math.max(0, Math.min(picked.row.value, count - 1));
-}
 
 function Sequences() {
   if (readable.value.length < 2) return null;
   return (
     <div class="controls" role="group" aria-label={T.pieces.sequences}>
-      {readable.value.map((name) => <button type="button" key={name} aria-pressed={name === shownSequence.value} onClick={() => select({ stack: stackOf(name), row: 0, tap: "" })}>{name}</button>)}
+      {readable.value.map((name) => <button type="button" key={name} aria-pressed={name === shownSequence.value} onClick={() => choosePiece(name, 0)}>{name}</button>)}
     </div>
   );
-}
-
-interface WordOf {
-  from: number;
-  to: number;
-}
-
-/** Neighbours with the same word number. */
-function wordsOf(words: readonly number[], count: number): WordOf[] {
-  const found: WordOf[] = [];
-  for (let at = 0; at < count; at++) {
-    if (at && (words[at] ?? -1) >= 0 && words[at] === words[at - 1]) found.at(-1)!.to = at + 1;
-    else found.push({ from: at, to: at + 1 });
-  }
-  return found;
 }
 
 function Words({ of, sequence, place }: { of: Run; sequence: string; place: number }) {
@@ -71,7 +31,7 @@ function Words({ of, sequence, place }: { of: Run; sequence: string; place: numb
     if (!by) return;
     event.preventDefault();
     const next = Math.max(0, Math.min(pieces.length - 1, place + by));
-    select({ row: next, tap: "" });
+    choosePiece(sequence, next);
     (event.currentTarget as HTMLElement).querySelectorAll("button")[next]?.focus();
   };
   return (
@@ -79,7 +39,7 @@ function Words({ of, sequence, place }: { of: Run; sequence: string; place: numb
       {wordsOf(of.words[sequence] ?? [], pieces.length).map(({ from, to }) => (
         <span class="word" key={from}>
           {pieces.slice(from, to).map((piece, i) => (
-            <button type="button" key={i} tabIndex={from + i === place ? 0 : -1} aria-pressed={from + i === place} aria-label={T.pieces.pick(spoken(piece), ids[from + i] ?? 0)} onClick={() => select({ row: from + i, tap: "" })}>
+            <button type="button" key={i} tabIndex={from + i === place ? 0 : -1} aria-pressed={from + i === place} aria-label={T.pieces.pick(spoken(piece), ids[from + i] ?? 0)} onClick={() => choosePiece(sequence, from + i)}>
               <b><Piece text={piece} /></b><small>{ids[from + i]}</small>
             </button>
           ))}
@@ -118,13 +78,13 @@ function Near({ sequence, id, piece }: { sequence: string; id: number; piece: st
 
 function Text({ of, sequence }: { of: Run; sequence: string }) {
   const pieces = of.pieces[sequence] ?? [];
-  const place = placeIn(pieces.length);
+  const place = placeIn(of, sequence, pieces.length);
   const [id, piece] = [of.ids[sequence]?.[place] ?? 0, visible(pieces[place] ?? "")];
   const speller = spellerOf(sequence);
   const spelling = useMemo(() => spellingAt(speller, of, sequence, place), [speller, of, sequence, place]);
   const shown = shownPieces(sequence);
-  const words = wordsOf(of.words[sequence] ?? [], pieces.length).filter(({ from }) => (of.words[sequence]?.[from] ?? -1) >= 0).length;
-  const word = spelling ? spelling.pieces.map((_, at) => spoken(pieces[spelling.from + at] ?? "")).join("") : piece;
+  const words = wordsOf(of.words[sequence] ?? [], pieces.length).filter(({ from, to }) => (of.words[sequence]?.[from] ?? -1) >= 0 && /[\p{L}\p{N}]/u.test(pieces.slice(from, to).join(""))).length;
+  const word = spelling ? spelling.pieces.map((_, at) => spoken(pieces[spelling.from + at] ?? "").replace(/^##(?=.)/, "")).join("") : piece;
   return (
     <>
       <p class="lead">{T.pieces.lead(words, pieces.length, shown.length)}</p>

@@ -32,6 +32,9 @@ export function nameOf(place: { what: string; stack: string }): string {
   const names = T.rail.names;
   if (place.what === "output" && verb === "class") return T.rail.classes;
   if (place.what === "output" && verb === "vector") return T.rail.vector;
+  if (place.what === "output" && verb === "words") return T.rail.word;
+  if (place.what === "output" && verb === "tokens") return T.rail.labels;
+  if (place.what === "output" && verb === "span") return T.rail.span;
   if (place.what === "inputs" && Object.values(program.value?.sequences ?? {})[0] === "image" && place.stack !== "decoder") return T.rail.image;
   return names[place.what] ?? place.what.replaceAll("_", " ");
 }
@@ -116,7 +119,10 @@ const figure = computed(() => figureOf(places.value));
 /** The place that the selection is in. */
 export const here = computed(() => {
   const chosen = selection.value;
-  if (chosen.view === "pieces") return places.value.find((place) => place.what === "inputs" && (place.stack === chosen.stack || !chosen.stack))?.id;
+  if (chosen.view === "pieces") {
+    const inputs = places.value.filter((place) => place.what === "inputs");
+    return (inputs.find((place) => place.steps.some((one) => one.name === chosen.tap)) ?? inputs[0])?.id;
+  }
   if (chosen.view === "choice") return places.value.find((place) => place.what === "output")?.id;
   const step = chosen.tap ? places.value.find((place) => place.steps.some((one) => one.name === chosen.tap)) : undefined;
   return step?.id ?? attention.value?.id;

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Speller, Spelling, SpellingStep } from "../analysis/spelling";
+import { visible } from "../state/labels";
 import { T } from "../state/strings";
 import { brief } from "./format";
 import { Piece } from "./tokens";
@@ -22,7 +23,7 @@ export function spans(first: readonly string[], row: readonly string[]): number[
   });
 }
 
-function Row({ symbols, fresh, first, show, note }: { symbols: readonly string[]; fresh: number; first: readonly string[]; show: (symbol: string) => string; note: string }) {
+function Row({ symbols, fresh, first, show, note, title }: { symbols: readonly string[]; fresh: number; first: readonly string[]; show: (symbol: string) => string; note: string; title?: string }) {
   const wide = spans(first, symbols);
   let column = 1;
   return (
@@ -34,19 +35,23 @@ function Row({ symbols, fresh, first, show, note }: { symbols: readonly string[]
           return <span key={from} class={at === fresh ? "symbol fresh" : "symbol"} style={{ gridColumn: `${from} / span ${wide[at]}` }}><Piece text={show(symbol)} /></span>;
         })}
       </span>
-      <small>{note}</small>
+      <small title={title}>{note}</small>
     </li>
   );
 }
 
-function noteOf(step: SpellingStep, show: (symbol: string) => string): string {
+function noteOf(step: SpellingStep): string {
   const words = T.pieces.spell;
   if (step.rank !== undefined) {
-    const [left, right] = [step.before[step.place]!, step.before[step.place + 1]!];
-    return words.merge(show(left), show(right), step.rank);
+    return words.merge(step.rank);
   }
   if (step.tried) return words.tried(step.tried.length);
   return step.score === undefined ? "" : words.score(brief(step.score));
+}
+
+function pairOf(step: SpellingStep, show: (symbol: string) => string): string {
+  const [left = "", right = ""] = step.before.slice(step.place, step.place + 2).map((symbol) => visible(show(symbol)));
+  return T.pieces.spell.merged(left, right, step.rank ?? 0);
 }
 
 /** Letters first, then the moves made so far. */
@@ -55,12 +60,12 @@ function Moves({ spelling, shown, show }: { spelling: Spelling; shown: number; s
   const steps = spelling.steps.slice(0, shown);
   const first = spelling.steps[0]!.before;
   if (spelling.kind !== "bpe") {
-    return <ol class="moves">{steps.map((step, i) => <li key={i}><span class="symbols line">{step.after.map((symbol, at) => <span key={at} class={at === step.place ? "symbol fresh" : "symbol"}><Piece text={show(symbol)} /></span>)}</span><small>{noteOf(step, show)}</small></li>)}</ol>;
+    return <ol class="moves">{steps.map((step, i) => <li key={i}><span class="symbols line">{step.after.map((symbol, at) => <span key={at} class={at === step.place ? "symbol fresh" : "symbol"}><Piece text={show(symbol)} /></span>)}</span><small>{noteOf(step)}</small></li>)}</ol>;
   }
   return (
     <ol class="moves">
       <Row symbols={first} fresh={-1} first={first} show={show} note={words.start} />
-      {steps.map((step, i) => <Row key={i} symbols={step.after} fresh={step.place} first={first} show={show} note={noteOf(step, show)} />)}
+      {steps.map((step, i) => <Row key={i} symbols={step.after} fresh={step.place} first={first} show={show} note={noteOf(step)} title={pairOf(step, show)} />)}
     </ol>
   );
 }

@@ -86,19 +86,19 @@ function Controls({ player }: { player: Player }) {
 }
 
 /** The row of the followed piece as it leaves a box. */
-function Arrow({ box, tower, of, placed, scale }: { box: Box; tower: Tower; of: Run; placed: Placed; scale: number }) {
+function Arrow({ box, tower, of, placed }: { box: Box; tower: Tower; of: Run; placed: Placed }) {
   const row = rowIn(tower, of);
   const cells = useMemo(() => computed<Cells | null>(() => {
     const shown = tensorShown(box.result.name);
     const part = shown && rowOf(shown, row, namesOf(tower, of).length);
-    return part ? cellsOf({ data: part, shape: [1, part.length], signed: true }, [], Math.max(scale, largest(part) / 4)) : null;
-  }), [box, row, of, tower, scale]);
+    return part ? cellsOf({ data: part, shape: [1, part.length], signed: true }, [], largest(part) * 0.6) : null;
+  }), [box, row, of, tower]);
   const data = cells.value;
   const there = useMemo(() => computed(() => cells.value!), [cells]);
   if (!data || box.result.axes.at(-1) === "vocabulary") return null;
   return (
-    <div class="arrowstrip" style={{ left: `${placed.x}px`, top: `${placed.y - 19}px`, width: `${placed.width}px` }}>
-      <Strip cells={there} title={`${nameOf(box)}, ${spoken(namesOf(tower, of)[row] ?? "")}`} wide={(placed.width - 24) / data.columns} tall={10} />
+    <div class="arrowstrip" style={{ left: `${placed.x}px`, top: `${placed.y - 22}px`, width: `${placed.width}px` }}>
+      <Strip cells={there} title={`${nameOf(box)}, ${spoken(namesOf(tower, of)[row] ?? "")}`} wide={(placed.width - 24) / data.columns} tall={12} />
     </div>
   );
 }
@@ -143,7 +143,7 @@ function Says({ layout, of, tower }: { layout: Layout; of: Run; tower: Tower }) 
 
 function Feet({ layout, of }: { layout: Layout; of: Run }) {
   return (
-    <div class="feet" style={{ gridTemplateColumns: layout.columns.map((width) => `${width}px`).join(" "), columnGap: `${layout.gap}px` }}>
+    <div class="feet" style={{ width: `${layout.width}px`, gridTemplateColumns: layout.columns.map((width) => `${width}px`).join(" "), columnGap: `${layout.gap}px` }}>
       {figure.value!.towers.map((tower) => {
         const now = rowIn(tower, of);
         const choose = (row: number): void => select(isLast(tower) ? { query: row, ...(isOutputRow(tower.boxes.at(-1)!.result) ? { step: row } : {}) } : { key: row });
@@ -166,20 +166,10 @@ function Lines({ layout }: { layout: Layout }) {
   );
 }
 
-/** One scale for all strips of the figure, so that a row that grows looks stronger: the largest number of the first one. */
-function scaleOf(drawn: Figure, of: Run): number {
-  const sizes = drawn.towers.map((tower) => {
-    const last = tower.boxes.filter((box) => box.layer !== null).at(-1) ?? tower.boxes[0]!;
-    return largest(of.pass.values(last.result.name).data);
-  });
-  return Math.max(1e-6, ...sizes) / 2;
-}
-
 function Machine({ drawn, of, player }: { drawn: Figure; of: Run; player: Player }) {
   const { ref, width } = useWidth();
   const open = useMemo(() => signal(false), [drawn]);
   const layout = layoutOf(drawn, width.value, open.value);
-  const scale = useMemo(() => scaleOf(drawn, of), [drawn, of]);
   const last = drawn.towers.at(-1)!;
   return (
     <div ref={ref} class="machine">
@@ -188,7 +178,7 @@ function Machine({ drawn, of, player }: { drawn: Figure; of: Run; player: Player
           <div class="towers" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
             <Lines layout={layout} />
             <Says layout={layout} of={of} tower={last} />
-            {layout.boxes.map((placed) => player.order.indexOf(placed.box) <= player.now.value && <Arrow key={`s ${placed.box.part}`} box={placed.box} tower={placed.tower} of={of} placed={placed} scale={scale} />)}
+            {layout.boxes.map((placed) => player.order.indexOf(placed.box) <= player.now.value && <Arrow key={`s ${placed.box.part}`} box={placed.box} tower={placed.tower} of={of} placed={placed} />)}
             {layout.boxes.map((placed) => <BoxOf key={placed.box.part} placed={placed} of={of} player={player} />)}
             {layout.folds.map((fold) => <button type="button" key={`${fold.x}`} class="fold plain" style={{ left: `${fold.x}px`, top: `${fold.y}px`, width: `${fold.width}px` }} onClick={() => { open.value = true; }}>{T.whole.more(fold.count)}</button>)}
           </div>

@@ -13,7 +13,7 @@ export const pieces = {
 
   spell: {
     title: (word: string) => `How does “${word}” become pieces?`,
-    bpe: "Letters are joined two by two. At each step the pair is joined that was learned earliest; the word is done when no pair is left that was learned.",
+    bpe: "Letters are joined two by two. At each step the pair is joined that training learned first; merge 1 was the first of all. The word is done when no learned pair is left.",
     wordpiece: "The longest piece of the list that begins the word is taken, then the longest that begins the rest.",
     unigram: "Of all ways to cut the word, this one has the highest sum of log-probabilities.",
     lookup: "The whole word is looked up in the list.",
@@ -22,7 +22,8 @@ export const pieces = {
     unknown: "The page could not spell it the way the tokenizer did, so it shows only the result.",
     start: "letters",
     bytes: "bytes",
-    merge: (left: string, right: string, rank: number) => `${left} + ${right}, learned as number ${COUNTS.format(rank + 1)}`,
+    merge: (rank: number) => `merge ${COUNTS.format(rank + 1)}`,
+    merged: (left: string, right: string, rank: number) => `${left} + ${right}: the pair that was learned as number ${COUNTS.format(rank + 1)}`,
     tried: (count: number) => `${count === 1 ? "found at once" : `${count} looked up, the longest first`}`,
     score: (value: string) => `log P ${value}`,
     back: "One step back", step: "Next step", all: "All steps", play: "Play", stop: "Stop",

@@ -10,7 +10,7 @@ export const whole = {
   } as Record<string, string>,
   other: "A stack of layers",
   lead: (parameters: string, boxes: number) =>
-    `${parameters ? `${parameters} learned numbers in ${boxes} boxes.` : `${boxes} boxes.`} On every arrow is the actual row of numbers of the selected piece. Each box changes it.`,
+    `${parameters ? `${parameters} learned numbers in ${boxes} boxes.` : `${boxes} boxes.`} On every arrow is the actual row of numbers of one piece, blue above zero, orange below. Each box changes it.`,
   parameters: (count: string) => `${count} numbers learned`,
   none: "nothing learned",
   shared: "the table again",
