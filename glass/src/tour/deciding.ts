@@ -33,7 +33,8 @@ const effect: Rule = {
   claim(scene) {
     const sharp = (scene.costs ?? []).filter((one) => one.sharpness >= 0.6 && Math.abs(one.cost) <= 0.1);
     if (!sharp.length) return null;
-    const one = sharp.reduce((best, other) => (other.sharpness > best.sharpness ? other : best));
+    const telling = ({ sharpness, cost }: HeadCost): number => sharpness - 3 * Math.abs(cost);
+    const one = sharp.reduce((best, other) => (telling(other) > telling(best) ? other : best));
     const numbers = numbersOf(one);
     const options = [{ text: tour.effect.little, right: true }, { text: tour.effect.other, right: false }, { text: tour.effect.half, right: false }];
     const question = { ask: tour.effect.ask(numbers), options };

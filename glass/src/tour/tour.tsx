@@ -27,8 +27,8 @@ function Verdict({ question }: { question: Question }) {
   const picked = chosen.value;
   if (picked === null || picked < 0) return null;
   const right = question.options[picked]?.right ?? false;
-  const answer = question.options.find((option) => option.right)?.text ?? "";
-  return <span class={right ? "verdict right" : "verdict"}>{right ? T.tour.right : T.tour.wrong(answer)} </span>;
+  const answer = `“${question.options.find((option) => option.right)?.text ?? ""}”`;
+  return <span class={right ? "verdict right" : "verdict"}><WithPieces text={right ? T.tour.right : T.tour.wrong(answer)} /> </span>;
 }
 
 function Claimed({ stop }: { stop: Stop }) {

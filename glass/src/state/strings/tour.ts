@@ -21,16 +21,16 @@ function word(value: number): string {
   return NUMBERS[value] ?? count(value);
 }
 
-const KINDS: Record<string, string> = {
-  self_attention: "looks at its own text",
-  cross_attention: "reads the source",
-  attention: "reads",
-  feed_forward: "feed-forward",
-  inputs: "goes in",
+const AFTER: Record<string, (block: number) => string> = {
+  self_attention: (block) => `after block ${block} has read its own text`,
+  cross_attention: (block) => `after block ${block} has read the source`,
+  attention: (block) => `after the attention of block ${block}`,
+  feed_forward: (block) => `after the feed-forward of block ${block}`,
 };
 
 function part(layer: number | null, what: string): string {
-  return layer === null ? "as it goes in" : `in block ${layer + 1}, ${KINDS[what] ?? what.replaceAll("_", " ")}`;
+  if (layer === null) return "as it goes in";
+  return AFTER[what]?.(layer + 1) ?? `after the ${what.replaceAll("_", " ")} of block ${layer + 1}`;
 }
 
 function headName(one: { stack: string; kind: string; layer: number; head: number }): string {
@@ -49,7 +49,7 @@ export const tour = {
   end: "Leave the tour",
   again: "Start again",
   right: "Right.",
-  wrong: (answer: string) => `Not this one: it is ${answer}.`,
+  wrong: (answer: string) => `No: ${answer}.`,
   skip: "Just show me",
   note: "Where people go wrong",
   preparing: "Looking for good examples in your input …",
@@ -120,7 +120,7 @@ export const tour = {
     title: "May it look ahead?",
     ask: (n: { query: number; row: string; keys: number }) => `“${n.row}” is piece ${n.query + 1} of ${n.keys}. How many pieces may it read, itself included?`,
     text: (n: { row: string; mayRead: number; keys: number }) =>
-      `${n.mayRead} of ${n.keys}. The scores of later pieces are set to −∞, so their shares are exactly 0. In training the model sees whole texts at once, ` +
+      `“${n.row}” may read itself and what comes before it: ${n.mayRead} of ${n.keys} pieces. The scores of later pieces are set to −∞, so their shares are exactly 0. In training the model sees whole texts at once, ` +
       "and this mask is what keeps it from copying the answer.",
     both: (n: { row: string; after: number; query: number }) =>
       `Yes. This attention has no mask for the future: in its first head “${n.row}”, piece ${n.query + 1}, takes ${share(n.after)} of what it reads from pieces after it.`,
@@ -128,7 +128,7 @@ export const tour = {
   needed: {
     title: "Which head matters most?",
     text: (n: { stack: string; kind: string; layer: number; head: number; heads: number; cost: number; times: number }) =>
-      `Each of the ${n.heads} heads was removed in turn. The answer misses ${headName(n)} most: without it, its probability is ` +
+      `Each of the ${n.heads} heads was removed in turn: its result was replaced by its mean over all positions. The answer misses ${headName(n)} most: without it, its probability is ` +
       `${n.times < 10 ? places(n.times, 1) : count(Math.round(n.times))} times smaller (log P falls by ${places(n.cost, 2)}).`,
   },
   effect: {
@@ -146,7 +146,7 @@ export const tour = {
   decided: {
     title: "Where is each word decided?",
     text: (n: { early: string; earlyPart: string; late: string; latePart: string }) =>
-      `If the model had to answer after every step, its best guess for “${n.early}” would be right, and stay right, already ${n.earlyPart}; for “${n.late}” only ${n.latePart}.`,
+      `If the model had to answer at every point of the way, its best guess at “${n.early}” would be its final one already ${n.earlyPart}, at “${n.late}” only ${n.latePart}.`,
     note: "These guesses use the model's own output layer before the model does. They show when an answer can be read off, not when it was thought of.",
   },
   sure: {
