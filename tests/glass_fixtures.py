@@ -88,8 +88,6 @@ def everything() -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.glob("*.json"):
-        old.unlink()
     for name, content in everything().items():
         (FOLDER / f"{name}.json").write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
