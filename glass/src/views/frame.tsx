@@ -68,7 +68,7 @@ export function Frame() {
       <Top />
       <div class="second-line"><Views /><Verified /><WhatIfBar /></div>
       <RailSide />
-      <main tabIndex={-1}><Trouble /><CurrentView /><Tour /></main>
+      <main id="view" tabIndex={-1}><Trouble /><CurrentView /><Tour /></main>
       <ReckoningPanel />
       <Windows />
     </div>

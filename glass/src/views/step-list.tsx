@@ -6,10 +6,11 @@ import { labelsOf, visible } from "../state/labels";
 import { select } from "../state/selection";
 import { checks, focus, header, program, run, selectNumber, source } from "../state/store";
 import { T } from "../state/strings";
+import { narrow } from "./canvas";
 import { csvOf, npyOf, save } from "./export";
 import { tiny } from "./format";
 
-const PAGE = 12;
+const PAGE = narrow.value ? 6 : 12;
 const looked = signal("");
 const limit = signal(PAGE);
 
