@@ -2,6 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { Run, Step } from "../engine/header";
+import { grid, tokensBefore } from "./image";
 import { isOutputRow, run, vocabulary } from "./store";
 
 const MARKS: Record<string, string> = {
@@ -19,6 +20,7 @@ export function spoken(piece: string): string {
   return visible(piece).replaceAll("␣", " ").trim() || "space";
 }
 
+const WHOLE = "‹whole image›";
 const numbersUpTo = new Map<number, string[]>();
 
 /** "1", "2", ...: one array for each length, so that equal labels are the same object. */
@@ -26,6 +28,25 @@ export function numbered(length: number): string[] {
   const known = numbersUpTo.get(length) ?? Array.from({ length }, (_, i) => String(i + 1));
   numbersUpTo.set(length, known);
   return known;
+}
+
+const patchesOf = new Map<string, string[]>();
+
+/** Patches by their row and column; a token before them is for the whole image. */
+function patchLabels(length: number): string[] | null {
+  const [found, before] = [grid.value, tokensBefore(length)];
+  if (!found || before === null) return null;
+  const key = `${found.across} ${length}`;
+  const known = patchesOf.get(key) ?? Array.from({ length }, (_, i) => (
+    i < before ? WHOLE : `patch ${Math.floor((i - before) / found.across) + 1}·${((i - before) % found.across) + 1}`
+  ));
+  patchesOf.set(key, known);
+  return known;
+}
+
+/** Whether a label is that of a patch, or of the token before all patches. */
+export function isPatch(label: string): boolean {
+  return label === WHOLE || label.startsWith("patch ");
 }
 
 function piecesOf(sequence: string, length: number, of: Run): string[] | null {
@@ -44,6 +65,7 @@ export function labelsOf(step: Step, axis: number, length: number, of: Run | nul
   if (backwards) return [...backwards].reverse();
   const pieces = typeof size === "string" ? piecesOf(size, length, of) : piecesOf(name ?? "", length, of);
   if (pieces) return pieces;
+  if (name === "patch") return patchLabels(length) ?? numbered(length);
   if (name === "vocabulary" && vocabulary.value.length === length) return vocabulary.value;
   return numbered(length);
 }

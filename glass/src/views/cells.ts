@@ -115,6 +115,7 @@ export function short(value: number, signed: boolean): string {
   if (!signed) return value < 0.005 ? "" : value > 0.995 ? "1" : `.${String(Math.round(value * 100)).padStart(2, "0")}`;
   const size = Math.abs(value);
   const digits = size >= 10 ? 0 : size >= 1 ? 1 : 2;
+  if (size === 0) return "";
   return size < 0.005 ? "0" : value.toFixed(digits).replace(/^(-?)0\./, "$1.").replace("-", "−");
 }
 

@@ -13,7 +13,7 @@ import type { Palette } from "./palette";
 const [LOWEST, HIGHEST] = [-9, -4]; // powers of ten
 const LIMIT = 1e-5;
 const LEFT = 38; // for the axis
-const at = signal(0); // the step under the pointer or chosen by keys
+const at = signal(-1); // the step under the pointer or chosen by keys; -1: none yet
 
 function height(error: number, tall: number): number {
   const power = error > 0 ? Math.log10(error) : LOWEST;
@@ -93,8 +93,7 @@ export function ErrorChart({ found }: { found: Checks }) {
         onPointerMove={(event) => { at.value = nearest(event); }} onClick={(event) => choose(steps[nearest(event)])}>
         <Canvas draw={draw} />
       </div>
-      <p class="readout" aria-live="polite">{saying(steps[at.value])}</p>
-      {found.worst && <p class="note">{T.proof.worst(found.worst.step, found.worst.error ? tiny(found.worst.error) : T.proof.exact)}</p>}
+      <p class="readout" aria-live="polite">{steps[at.value] ? saying(steps[at.value]) : found.worst && T.proof.worst(found.worst.step, found.worst.error ? tiny(found.worst.error) : T.proof.exact)}</p>
     </section>
   );
 }

@@ -3,16 +3,18 @@
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Attention } from "../state/anatomy";
+import { tokensBefore } from "../state/image";
 import { labelsOf, spoken } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { attention, attentions, hasPatch, mode, run, selectNumber, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { keyOf, withoutHead, worths } from "../state/worth";
-import { cellsOf, FUTURE, OPEN, PADDING, type Cells } from "./cells";
+import { cellsOf, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
 import { brief, percent } from "./format";
 import { Gates } from "./gates";
 import { HeadVectors } from "./head-vectors";
 import { Matrix, type Axis } from "./matrix";
+import { Overlay } from "./overlay";
 import { RowLines } from "./row-lines";
 import { Thumbs } from "./thumbs";
 import { WithPieces } from "./tokens";
@@ -95,13 +97,35 @@ function saying(rows: Axis, columns: Axis): (row: number, column: number, value:
 function Pattern({ one, rows, columns }: { one: Attention; rows: { value: Axis }; columns: { value: Axis } }) {
   const head = computed(() => Math.min(picked.head.value, one.heads - 1));
   const cells = useMemo(() => computed(() => patternCells(one, head.value) ?? EMPTY), [one]);
+  const same = useMemo(() => computed(() => largest(cells.value.values, cells.value.offset, cells.value.rows * cells.value.columns) === 0), [cells]);
   const at = useMemo(() => computed(() => ({ row: picked.query.value, column: picked.key.value })), [one]);
   const onPick = (row: number, column: number) => selectNumber(one.pattern.name, one.heads > 1 || one.pattern.shape.length > 2 ? [head.value, row, column] : [row, column]);
   const title = `${T.head.kind(one.stack, one.kind)} ${one.layer + 1}.${head.value + 1}`;
   return (
     <section class="panel">
-      <h3>{T.head.pattern}<small>{mode.value === "B-A" ? T.head.minusNote : T.head.patternNote}</small></h3>
+      <h3>{T.head.pattern}<small>{mode.value !== "B-A" ? T.head.patternNote : same.value ? T.head.minusNone : T.head.minusNote}</small></h3>
       <Matrix cells={cells} rows={rows as never} columns={columns as never} picked={at} onPick={onPick} title={title} say={saying(rows.value, columns.value)} />
+    </section>
+  );
+}
+
+/** Where the keys are patches of an image: the selected row over the image. */
+function OverImage({ one, rows }: { one: Attention; rows: { value: Axis } }) {
+  const cells = useMemo(() => computed(() => patternCells(one, picked.head.value) ?? EMPTY), [one]);
+  const before = tokensBefore(cells.value.columns);
+  const row = useMemo(() => computed(() => Math.min(cells.value.rows - 1, picked.query.value)), [cells]);
+  const shares = useMemo(() => computed(() => {
+    const { values, offset, columns } = cells.value;
+    return Array.from({ length: columns - (before ?? 0) }, (_, i) => values[offset + row.value * columns + (before ?? 0) + i]!);
+  }), [cells, before]);
+  const patch = useMemo(() => computed(() => picked.key.value - (before ?? 0)), [before]);
+  if (before === null) return null;
+  const query = spoken(rows.value.labels[row.value] ?? "");
+  const onPick = (at: number) => selectNumber(one.pattern.name, [Math.min(picked.head.peek(), one.heads - 1), row.peek(), at + before]);
+  return (
+    <section class="panel overimage">
+      <h3><WithPieces text={T.head.overImage(query)} /><small>{T.head.overImageNote}</small></h3>
+      <Overlay shares={shares} picked={patch} onPick={onPick} label={T.head.overImage(query)} />
     </section>
   );
 }
@@ -119,7 +143,8 @@ function OneHead({ one }: { one: Attention }) {
       <Title rows={rows} columns={columns} />
       <Chooser now={one} />
       <HeadThumbs one={one} />
-      <div class={columns.value.labels.length > 12 ? "row headrow many" : "row headrow"}>
+      <div class={`row headrow ${columns.value.labels.length > 12 ? "many" : ""} ${tokensBefore(columns.value.labels.length) === null ? "" : "image"}`}>
+        <OverImage one={one} rows={rows} />
         <Pattern one={one} rows={rows} columns={columns} />
         <WorthPanel one={one} />
       </div>

@@ -8,7 +8,7 @@ import { byWords, groupsOf, named, type Group } from "../analysis/words";
 import type { Attention } from "../state/anatomy";
 import { keyAt, tags } from "../state/headfacts";
 import { tokensBefore } from "../state/image";
-import { labelsOf, numbered, visible } from "../state/labels";
+import { isPatch, labelsOf, numbered, visible } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { attentions, run, selectNumber, stepNamed } from "../state/store";
 import { T } from "../state/strings";
@@ -117,7 +117,7 @@ function HeadOverlay({ shown, before, pick }: { shown: ReadonlySignal<Shown>; be
   }), [shown, before]);
   const patch = useMemo(() => computed(() => picked.key.value - before), [before]);
   const labels = shown.value.rows.labels;
-  const own = /^\d+$/.test(labels[0] ?? "");
+  const own = isPatch(labels[0] ?? "");
   const nameOf = (at: number): string => (own ? (at < before ? T.heads.extra : T.heads.patch(at - before + 1)) : (labels[at] ?? ""));
   const choices = own ? [...new Set([0, picked.key.value])] : labels.map((_, at) => at).slice(0, 64);
   return (

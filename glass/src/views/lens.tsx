@@ -44,7 +44,7 @@ export function RowLens({ cells, labels, row, picked, onPick, most = 12 }: LensP
           const [scale, step] = colours ? shade(value, data, colours) : [null, 0];
           return (
             <tr key={i} data-on={i === column ? "" : undefined}>
-              <td class="num note">{i + 1}</td>
+              <td class="num note">{/\d/.test(labels.value.labels[i] ?? "") ? "" : i + 1}</td>
               <td><button type="button" class="plain" onClick={() => onPick(line, i)}><Piece text={labels.value.labels[i] ?? ""} /></button></td>
               <td class="num">{text(value)}</td>
               <td class="bar"><i style={{ width: `${Math.min(100, (100 * Math.abs(value)) / data.top)}%`, background: scale?.css[Math.max(step, 110)] }} /></td>

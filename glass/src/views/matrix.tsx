@@ -3,7 +3,7 @@
 import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { T } from "../state/strings";
-import { spoken } from "../state/labels";
+import { spoken, visible } from "../state/labels";
 import { Canvas, useWidth } from "./canvas";
 import { at, drawCells, drawPicked, FUTURE, PADDING, type Cells } from "./cells";
 import { csvOfCells, pictureOf, save, savePng, saveSvg } from "./export";
@@ -89,7 +89,7 @@ function OneLabel({ axis, index, place, from }: { axis: Axis; index: number; pla
   const style = from === "rows"
     ? { top: `${Math.max(0, Math.min(count * step - 14, (index + 0.5) * step - 7))}px`, height: "14px" }
     : index * step < (count * step) / 2 ? { left: `${index * step}px`, bottom: "4px" } : { right: `${(count - 1 - index) * step}px`, bottom: "4px" };
-  return <span class={from === "columns" ? "flat" : "label"} data-at={index} data-on="" style={style}><span class="number-of">{index + 1}</span><Piece text={text} /></span>;
+  return <span class={from === "columns" ? "flat" : "label"} data-at={index} data-on="" style={style}>{/\d/.test(text) ? "" : <span class="number-of">{index + 1}</span>}<Piece text={text} /></span>;
 }
 
 function moved(event: KeyboardEvent, from: Place, cells: Cells): Place | null {
@@ -111,7 +111,7 @@ function useSaying({ cells, rows, columns, say }: MatrixProps) {
     if (place.row >= data.rows || place.column >= data.columns) return "";
     const value = at(data, place.row, place.column);
     const hidden = data.hidden?.(place.row, place.column) ?? 0;
-    const [row, column] = [rows.value.labels[place.row] ?? "", columns.value.labels[place.column] ?? ""];
+    const [row, column] = [visible(rows.value.labels[place.row] ?? ""), visible(columns.value.labels[place.column] ?? "")];
     if (hidden) return T.matrix.cell(row, column, hidden === FUTURE ? T.matrix.future : hidden === PADDING ? T.matrix.padding : T.matrix.hidden);
     return say ? say(place.row, place.column, value) : T.matrix.cell(row, column, full(value));
   };

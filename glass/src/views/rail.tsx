@@ -36,6 +36,7 @@ export function nameOf(place: { what: string; stack: string }): string {
   if (place.what === "output" && verb === "tokens") return T.rail.labels;
   if (place.what === "output" && verb === "span") return T.rail.span;
   if (place.what === "inputs" && Object.values(program.value?.sequences ?? {})[0] === "image" && place.stack !== "decoder") return T.rail.image;
+  if (place.what === "cross_attention" && Object.values(program.value?.sequences ?? {})[0] === "image") return T.rail.readsImage;
   return names[place.what] ?? place.what.replaceAll("_", " ");
 }
 

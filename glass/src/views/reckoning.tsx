@@ -7,11 +7,11 @@ import { labelsOf, visible } from "../state/labels";
 import { focus, header, mode, reckoner, run, runA, runB, source } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas } from "./canvas";
-import { brief, full, tiny } from "./format";
+import { brief, full, tiny, withSign } from "./format";
 import type { Palette } from "./palette";
 import { copy, numberInPython } from "./python";
 import { storyOf } from "./story";
-import { Piece } from "./tokens";
+import { Dotted, Piece } from "./tokens";
 
 const LISTED = 8; // terms beyond these are in one line
 const sheetOpen = signal(false); // the bottom sheet of narrow screens
@@ -67,7 +67,7 @@ function TermRows({ terms, how }: { terms: Terms; how: Group["how"] }) {
     <>{terms.map((term, i) => (
       <tr key={i}>
         <td class="note">{i ? SIGNS[how] : ""}</td>
-        <td><Piece text={term.name} /></td>
+        <td><Piece text={term.name.replace(/^head width /, T.reckoning.dimension)} /></td>
         <td class="num note">{term.factors && `${brief(term.factors[0])} · ${brief(term.factors[1])}`}</td>
         <td class="num">{full(term.value)}</td>
       </tr>
@@ -101,8 +101,8 @@ function GroupOf({ group }: { group: Group }) {
   );
 }
 
-/** A, B and their difference for the same place, where both have it. */
-function Compared() {
+/** The number in A and in B, where both have its place. */
+const both = computed<{ before: number | null; after: number | null } | null>(() => {
   const [at, a, b] = [focus.value, runA.value, runB.value];
   if (!at || !a || !b || mode.value === "A") return null;
   const value = (pass: typeof a.pass): number | null => {
@@ -110,7 +110,12 @@ function Compared() {
     if (at.index.some((index, axis) => index >= tensor.shape[axis]!)) return null;
     return tensor.data[at.index.reduce((place, index, axis) => place * tensor.shape[axis]! + index, 0)]!;
   };
-  const [before, after] = [value(a.pass), value(b.pass)];
+  return { before: value(a.pass), after: value(b.pass) };
+});
+
+function Compared() {
+  if (!both.value) return null;
+  const { before, after } = both.value;
   return (
     <dl class="facts">
       <dt>{T.reckoning.inA}</dt><dd>{before === null ? "–" : full(before)}</dd>
@@ -131,7 +136,7 @@ function Facts({ found }: { found: Reckoning }) {
         <dt>{words.recorded}</dt><dd>{found.recorded === null ? words.notRecorded : full(found.recorded)}</dd>
         <dt>{words.computed}</dt><dd class={hollow ? "hollow" : undefined}>{hollow ? words.onlyRecorded : full(found.computed)}</dd>
         <dt>{words.difference}</dt><dd>{found.difference === null ? "–" : tiny(Math.abs(found.difference))}</dd>
-        <dt>{found.tap ? words.tap : words.step}</dt><dd>{place[0]!.split(".").flatMap((part, i) => (i ? [<wbr key={i} />, `.${part}`] : [part]))}</dd>
+        <dt>{found.tap ? words.tap : words.step}</dt><dd><Dotted name={place[0]!} /></dd>
         <dt>{words.at}</dt><dd>{place[1]}</dd>
         <dt>{words.code}</dt><dd>{found.code}</dd>
       </dl>
@@ -144,9 +149,11 @@ function Sum() {
   const found = reckoning.value;
   if (!found) return <p class="note">{T.reckoning.none}</p>;
   const op = header.value?.ops[found.op];
+  const { before, after } = both.value ?? { before: null, after: null };
+  const change = mode.value === "B-A" && before !== null && after !== null ? after - before : null;
   return (
     <>
-      <p class="number">{full(found.computed)}</p>
+      <p class="number">{change === null ? full(found.computed) : <>{withSign(change, full)} <small class="note">B − A</small></>}</p>
       <p class="note where">{whereInWords.value.map((word, i) => <span key={i}>{i > 0 && " · "}<Piece text={word} /></span>)}</p>
       <p class="more formula"><span class="mono">{found.formula || op?.formula}</span>{op && <span class="note"> {op.sentence}</span>}</p>
       <Compared />

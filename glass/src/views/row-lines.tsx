@@ -12,7 +12,8 @@ import type { Axis } from "./matrix";
 import { Piece, WithPieces } from "./tokens";
 
 const LISTED = 6; // keys in the list of narrow screens
-const COLUMNS = 14; // at most; a longer row shows its strongest keys
+const spacious = window.matchMedia("(min-width: 1500px)");
+const most = (): number => (spacious.matches ? 14 : 10); // columns; a longer row shows its strongest keys
 
 interface Line {
   step: Step;
@@ -53,8 +54,8 @@ function linesOf(one: Attention, head: number, row: number): Line[] {
 /** Which columns are shown: all, or the strongest of the last line, and always the selected one. */
 function columnsOf(last: Line | undefined, key: number): number[] {
   const all = Array.from({ length: last?.values.length ?? 0 }, (_, i) => i);
-  if (!last || all.length <= COLUMNS) return all;
-  const best = [...all].sort((a, b) => Math.abs(last.values[b]!) - Math.abs(last.values[a]!)).slice(0, COLUMNS);
+  if (!last || all.length <= most()) return all;
+  const best = [...all].sort((a, b) => Math.abs(last.values[b]!) - Math.abs(last.values[a]!)).slice(0, most());
   return [...new Set([...best, key])].filter((i) => i < all.length).sort((a, b) => a - b);
 }
 
@@ -71,6 +72,7 @@ function Bar({ value, top, share }: { value: number; top: number; share: boolean
 /** Short enough for a narrow column. */
 function inCell(value: number, share: boolean): string {
   if (value === -Infinity) return "−∞";
+  if (value === 0) return "0";
   if (share) return value < 0.0005 ? "0" : value > 0.9995 ? "1" : value.toFixed(3).replace(/^0/, "");
   return value.toFixed(Math.abs(value) >= 10 ? 0 : 1).replace(/^-0\.0$/, "0").replace("-", "−");
 }

@@ -9,6 +9,7 @@ import { T } from "../state/strings";
 import { narrow } from "./canvas";
 import { csvOf, npyOf, save } from "./export";
 import { tiny } from "./format";
+import { Dotted } from "./tokens";
 
 const PAGE = narrow.value ? 6 : 12;
 const looked = signal("");
@@ -52,7 +53,7 @@ function Row({ step }: { step: Step }) {
   const open = () => { selectNumber(step.name, step.shape.map(() => 0)); select({ view: "proof" }); };
   return (
     <tr data-on={focus.value?.step.name === step.name ? "" : undefined}>
-      <th scope="row"><button type="button" class="plain mono" onClick={open} title={step.tapped ? T.proof.tapped : undefined}>{step.name}</button></th>
+      <th scope="row"><button type="button" class="plain mono" onClick={open} title={step.tapped ? T.proof.tapped : undefined}><Dotted name={step.name} /></button></th>
       <td title={header.value?.ops[step.op]?.sentence}>{step.op.replaceAll("_", " ")}</td>
       <td class={`num ${check && !check.ok ? "warn" : ""}`} title={check?.why}>{hollow ? T.proof.recorded : check ? (check.error ? tiny(check.error) : "0") : "–"}</td>
       <td class="mono">{step.shape.join("×")}</td>

@@ -14,6 +14,11 @@ export function Piece({ text }: { text: string }) {
   return <bdi><span class="space" aria-hidden="true">{"␣".repeat(space.length)}</span>{rest}</bdi>;
 }
 
+/** A dotted name that may break at its dots. */
+export function Dotted({ name }: { name: string }) {
+  return <>{name.split(".").flatMap((part, i) => (i ? [<wbr key={i} />, `.${part}`] : [part]))}</>;
+}
+
 /** A title with pieces in it: what is between “ and ” is shown as a piece. */
 export function WithPieces({ text }: { text: string }) {
   const parts = text.split(/(“[^”]*”)/);

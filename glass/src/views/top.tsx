@@ -1,6 +1,6 @@
 // The sentence, its answer, and which of the two runs is shown.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { open } from "../state/keys";
 import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
 import { T } from "../state/strings";
@@ -33,7 +33,7 @@ function Sentence() {
     event.preventDefault();
     void answer((typed.value ?? "").trim()).then(() => { typed.value = null; });
   };
-  if (!from?.live) return <Recorded />;
+  if (!from?.live || readsImage.value) return <Recorded />;
   return (
     <form class="ask" onSubmit={submit} role="search">
       <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => onInput(event.currentTarget.value)} onBlur={() => { if (typed.value?.trim() === run?.text) typed.value = null; }} />
@@ -43,14 +43,22 @@ function Sentence() {
   );
 }
 
+/** An image is not typed. */
+const readsImage = computed(() => Object.values(source.value?.header.program.sequences ?? {}).includes("image"));
+
+/** The name of an image without its folders. */
+function shownText(text: string): string {
+  return readsImage.value ? (text.split(/[\\/]/).at(-1) ?? text) : text;
+}
+
 /** Without weights only the recorded inputs can be shown. */
 function Recorded() {
   const traces = source.value?.header.traces ?? [];
-  if (traces.length < 2) return <p class="ask answers" title={T.recordedOnly}>{runA.value?.text}</p>;
+  if (traces.length < 2) return <p class="ask answers" title={readsImage.value ? T.image : T.recordedOnly}>{shownText(runA.value?.text ?? "")}</p>;
   return (
     <form class="ask">
       <select aria-label={T.examples} title={T.recordedOnly} value={runA.value?.text} onChange={(event) => void ask(event.currentTarget.value)}>
-        {traces.map((trace) => <option key={trace.text} value={trace.text}>{trace.text}</option>)}
+        {traces.map((trace) => <option key={trace.text} value={trace.text}>{shownText(trace.text)}</option>)}
       </select>
     </form>
   );
