@@ -1,14 +1,14 @@
 // All candidates of one place: their probabilities on a logarithmic axis, and the most likely ones as a list.
 
 import { useMemo } from "preact/hooks";
-import { allowed, bounds, candidate, logits, order, positionOf, sampler, writes } from "../state/choosing";
+import { allowed, bounds, candidate, logits, order, positionOf, sampler } from "../state/choosing";
 import { candidateName, place, readout, selectPlace } from "../state/inside";
 import { force, source, whatIf } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas, type Drawing } from "./canvas";
 import { brief, percent, tiny } from "./format";
 import { palette } from "./palette";
-import { Piece } from "./tokens";
+import { Piece, WithPieces } from "./tokens";
 
 const LOWEST = 1e-8; // of the axis
 const SHOWN = 12;
@@ -109,11 +109,19 @@ function LogBar({ share, on }: { share: number; on: boolean }) {
   return <i style={{ width: `${100 * height(share)}%`, background: on ? colours?.share.css[200] : colours?.line }} />;
 }
 
-function ForceButton({ id }: { id: number }) {
+/** Four digits are too many for a glance: 92.0%, 4.9e-4. */
+function chance(share: number): string {
+  return share < 0.001 ? share.toExponential(1) : percent(share);
+}
+
+/** For the selected candidate: B must write it here. */
+function Force() {
+  const id = candidate.value;
   const position = positionOf(place.value);
   if (position === null || !source.value?.live) return null;
   const on = whatIf.value.forced[position] === id;
-  return <button type="button" aria-pressed={on} aria-label={T.choice.forceLabel(candidateName(id))} onClick={() => void force(position, on ? null : id)}>{on ? T.choice.forced : T.choice.force}</button>;
+  if (id === readout.value?.chosen[place.value] && !on) return <p class="note">{T.choice.forceHint}</p>;
+  return <p><button type="button" aria-pressed={on} onClick={() => void force(position, on ? null : id)}><WithPieces text={(on ? T.choice.forced : T.choice.forceLabel)(candidateName(id))} /></button></p>;
 }
 
 function Row({ id, sampled }: { id: number; sampled: boolean }) {
@@ -125,10 +133,9 @@ function Row({ id, sampled }: { id: number; sampled: boolean }) {
       <td class="num note">{order.value.indexOf(id) + 1}</td>
       <th scope="row"><button type="button" class="plain" aria-pressed={on} onClick={() => selectPlace(place.peek(), id)}><Piece text={candidateName(id)} /></button></th>
       <td class="num">{brief(logits.value![id]!)}</td>
-      <td class="num">{share < 0.0005 ? tiny(share) : percent(share)}</td>
+      <td class="num">{chance(share)}</td>
       <td class="bar" aria-hidden="true"><LogBar share={share} on={found.after[id]! > 0} /></td>
-      {sampled && <td class="num">{found.after[id] ? percent(found.after[id]!) : "–"}</td>}
-      {writes.value && <td><ForceButton id={id} /></td>}
+      {sampled && <td class="num">{found.after[id] ? chance(found.after[id]!) : "–"}</td>}
     </tr>
   );
 }
@@ -147,9 +154,10 @@ export function Candidates() {
     <section class="candidates">
       <h3>{few && said.kind !== "span" ? T.choice.tableClasses : T.choice.table}</h3>
       <table>
-        <thead><tr><th /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th />{sampled && <th class="num">{words.after}</th>}{writes.value && <th />}</tr></thead>
+        <thead><tr><th /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th />{sampled && <th class="num">{words.after}</th>}</tr></thead>
         <tbody>{ids.map((id) => <Row id={id} sampled={sampled} key={id} />)}</tbody>
       </table>
+      <Force />
     </section>
   );
 }

@@ -102,8 +102,12 @@ interface Cell {
 
 function writeGuess(pen: CanvasRenderingContext2D, props: GuessProps, guess: Guess, cell: Cell): void {
   const [middle, top] = [cell.x + cell.across / 2, cell.y + cell.down / 2];
-  pen.font = `${cell.right ? "600 " : ""}12px system-ui, sans-serif`;
-  drawPiece(pen, props.name(guess.best), middle, top - 6.5, cell.across - 8);
+  const text = visible(props.name(guess.best));
+  for (const size of [12, 11, 10]) {
+    pen.font = `${cell.right ? "600 " : ""}${size}px system-ui, sans-serif`;
+    if (pen.measureText(text).width <= cell.across - 7) break;
+  }
+  drawPiece(pen, props.name(guess.best), middle, top - 6.5, cell.across - 7);
   pen.font = "11px system-ui, sans-serif";
   const share = Math.round(guess.prob * 100);
   const here = cell.here ? (cell.across >= 62 ? ` ◂ ${T.stream.here}` : " ◂") : "";

@@ -83,17 +83,17 @@ function MarksLegend({ all }: { all: Ranked[] }) {
 export function HeadsChart() {
   const { ref, width } = useWidth();
   const all = ranking.value.filter((one) => one.tags);
-  if (!all.length) return <div ref={ref} />;
   const losses = all.map((one) => one.loss);
   const [low, high] = [Math.min(0, ...losses), Math.max(0.02, ...losses)];
   const margin = (high - low) * 0.08;
-  const scale: Scale = { width: Math.max(240, Math.min(520, width.value)), low: low - margin, high: high + margin };
+  const scale: Scale = { width: Math.max(220, Math.min(520, width.value)), low: low - margin, high: high + margin };
   const chosen = chosenHead.value;
   const idle = verdict.value?.sharpIdle?.worth.place;
   const named = labelled(all.filter((one, i) => i < 3 || one.place === idle || (chosen && keyAt(one.place) === keyAt(chosen))), scale);
   return (
-    <figure class="headschart" ref={ref as never}>
+    <figure class="headschart">
       <h3>{T.heads.chart}</h3>
+      <div ref={ref} />
       <svg width={scale.width} height={HEIGHT} role="img" aria-label={T.heads.chartLabel(all.length)}>
         <Axes scale={scale} />
         {all.map((one) => <Mark key={keyAt(one.place)} one={one} scale={scale} on={chosen !== null && keyAt(chosen) === keyAt(one.place)} labelled={named.has(keyAt(one.place))} />)}

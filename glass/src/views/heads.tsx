@@ -120,7 +120,7 @@ export function Heads() {
       <Verdict />
       <Controls />
       <HeadsMap />
-      <div class="row panel facts-of-heads"><HeadsChart /><HeadsRanking /></div>
+      {source.value?.live && <div class="row panel facts-of-heads"><HeadsChart /><HeadsRanking /></div>}
       <Below />
     </>
   );

@@ -40,9 +40,10 @@ function lineOf(part: Part, place: number): Line {
   };
 }
 
-/** From the last sub-layer down to the inputs, as in the picture above. */
+/** From the last sub-layer down to the inputs, as in the picture above; the biases last. */
 export const adding = computed<Line[]>(() => {
   const [found, question] = [contributions.value, asked.value];
   if (!found || !question) return [];
-  return found.parts.map((part) => lineOf(part, question.place)).reverse();
+  const lines = found.parts.map((part) => lineOf(part, question.place));
+  return [...lines.filter((line) => line.step !== "").reverse(), ...lines.filter((line) => line.step === "")];
 });

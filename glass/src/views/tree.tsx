@@ -11,9 +11,9 @@ import { T } from "../state/strings";
 import { brief } from "./format";
 import { Piece, WithPieces } from "./tokens";
 
-const WIDE = 92; // CSS pixels from one column to the next
-const BOX = 76;
-const TALL = 34;
+const WIDE = 94; // CSS pixels from one column to the next
+const BOX = 80;
+const TALL = 42;
 
 const search = computed<SearchRecord | null>(() => run.value?.search ?? null);
 const drawing = computed<Drawing | null>(() => (search.value ? drawingOf(search.value) : null));
@@ -59,7 +59,7 @@ function Lines({ drawn }: { drawn: Drawing }) {
     <svg aria-hidden="true" width={drawn.columns * WIDE} height={drawn.rows * TALL}>
       {drawn.leaves.slice(1).map((leaf) => {
         const from = drawn.leaves[leaf.parent]!;
-        const [x1, y1, x2, y2] = [from.depth * WIDE + BOX, from.row * TALL + 14, leaf.depth * WIDE, leaf.row * TALL + 14];
+        const [x1, y1, x2, y2] = [from.depth * WIDE + BOX, from.row * TALL + 18, leaf.depth * WIDE, leaf.row * TALL + 18];
         const turn = x1 + 8;
         return <path key={leaf.node} class={best.value.has(leaf.node) ? "best" : leaf.fate} d={y1 === y2 ? `M${x1} ${y1}H${x2}` : `M${x1} ${y1}H${turn}V${y2}H${x2}`} />;
       })}

@@ -48,7 +48,7 @@ export const heads = {
   ranking: "What each is worth",
   rankingNote: "nats of log P that the answer loses without the head",
   rankingVector: "how much the cosine falls without the head",
-  columns: { head: "head, and what it looks at", worth: "worth", sharp: "sharpness" },
+  columns: { head: "head", worth: "worth", sharp: "sharp" },
   more: (count: number) => `all ${COUNTS.format(count)} heads`,
 
   reads: "reads", isRead: "is read",
