@@ -34,7 +34,7 @@ const LABELS_UP_TO = 64;
 function layout(available: number, props: GuessProps): Layout {
   const narrow = available < 520;
   const longest = props.points.reduce((length, label) => Math.max(length, label.length), 0);
-  const left = Math.min(available * (narrow ? 0.36 : 0.3), longest * 6.9 + 14);
+  const left = narrow ? Math.min(available * 0.42, longest * 5.9 + 8) : Math.min(available * 0.3, longest * 6.9 + 14);
   const fit = (available - left - 2) / props.places.length;
   if (props.places.length > LABELS_UP_TO) return { left, across: Math.max(0.5, fit), down: 16, written: false };
   if (narrow && fit < 44) return { left, across: Math.max(15, fit), down: 22, written: false };
