@@ -66,7 +66,7 @@ class Chunks:
     def _place(self, content: bytes) -> tuple[int, int]:
         """Appends the bytes; returns where they begin."""
         used = -(-len(self.blocks[-1]) // ALIGNED) * ALIGNED if self.blocks else self.size
-        if used + len(content) > self.size:
+        if not self.blocks or used + len(content) > self.size:
             self.blocks.append(bytearray())
             used = 0
         block = self.blocks[-1]

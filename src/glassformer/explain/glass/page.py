@@ -13,7 +13,7 @@ from typing import Any
 
 from glassformer.errors import DataError
 from glassformer.explain.glass.contents import Contents
-from glassformer.printable import embedded, with_visible_directions
+from glassformer.printable import DIRECTIONS, embedded, with_visible_directions
 from glassformer.store.files import make_parents, write_atomically
 
 MADE_HERE = b'<meta name="generator" content="Glassformer glass">'
@@ -31,7 +31,7 @@ def render(contents: Contents) -> str:
         "title": shown(header["title"]),
         "style": style,
         "summary": "\n".join(summary(header)),
-        "header": embedded(header),
+        "header": DIRECTIONS.sub(lambda found: f"\\u{ord(found[0]):04x}", embedded(header)),
         "chunks": "\n".join(
             f'<script type="text/plain" data-chunk="{number}">{text}</script>'
             for number, text in enumerate(contents.chunks)

@@ -64,7 +64,7 @@ def words_by_pieces(pieces: Sequence[str], ids: Sequence[int], tokenizer: Tokeni
 
 
 def merges_of(text: str, side: Side, ids: Sequence[int], tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """How each word became its pieces, for the words whose trace gives the same ids."""
+    """How each word became its pieces; all words together where one alone would become others. Empty for long texts."""
     ((own, spans),) = tokenizer.encode_with_spans([text])
     first = next((place for place, word in enumerate(side.words) if word != NO_WORD), 0)
     if list(ids[first : first + len(own)]) != own:
@@ -78,7 +78,9 @@ def merges_of(text: str, side: Side, ids: Sequence[int], tokenizer: Tokenizer) -
             if len(spelled) <= MOST_TRACED and tokenizer.encode(spelled) == wanted:
                 found.append(trace_dict(tokenizer.trace(spelled), first=places[0]))
                 break
-    return found
+    if [number for one in found for number in one["ids"]] == own:
+        return found
+    return [trace_dict(tokenizer.trace(text), first=first)] if len(text) <= MOST_TRACED else []
 
 
 def trace_dict(trace: Trace, *, first: int) -> dict[str, Any]:
