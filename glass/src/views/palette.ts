@@ -24,7 +24,7 @@ export interface Palette {
   cell: string;
 }
 
-const BLACK: Rgb = [10, 13, 16];
+const BLACK: Rgb = [0, 0, 0]; // pure: with any other, no text reaches 4.5:1 on some colours
 const WHITE: Rgb = [255, 255, 255];
 
 export function parseColour(text: string): Rgb {

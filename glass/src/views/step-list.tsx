@@ -11,7 +11,7 @@ import { csvOf, npyOf, save } from "./export";
 import { tiny } from "./format";
 import { Dotted } from "./tokens";
 
-const PAGE = narrow.value ? 6 : 12;
+const PAGE = narrow.value ? 3 : 12;
 const looked = signal("");
 const limit = signal(PAGE);
 
