@@ -5,6 +5,11 @@ export interface Word {
   changed: boolean;
 }
 
+/** Words are the same whatever white space follows them. */
+function same(one: string | undefined, other: string | undefined): boolean {
+  return one?.trimEnd() === other?.trimEnd();
+}
+
 /** The words of both texts, with those marked that are not in their longest common sequence. */
 export function compared(one: string, other: string): [Word[], Word[]] {
   const [left, right] = [wordsOf(one), wordsOf(other)];
@@ -12,7 +17,7 @@ export function compared(one: string, other: string): [Word[], Word[]] {
   const marks: [Word[], Word[]] = [[], []];
   let [i, j] = [0, 0];
   while (i < left.length && j < right.length) {
-    if (left[i] === right[j]) {
+    if (same(left[i], right[j])) {
       marks[0].push({ text: left[i++]!, changed: false });
       marks[1].push({ text: right[j++]!, changed: false });
     } else if (length[i + 1]![j]! >= length[i]![j + 1]!) marks[0].push({ text: left[i++]!, changed: true });
@@ -33,7 +38,7 @@ function lengths(left: string[], right: string[]): number[][] {
   const table = Array.from({ length: left.length + 1 }, () => new Array<number>(right.length + 1).fill(0));
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
-      table[i]![j] = left[i] === right[j] ? table[i + 1]![j + 1]! + 1 : Math.max(table[i + 1]![j]!, table[i]![j + 1]!);
+      table[i]![j] = same(left[i], right[j]) ? table[i + 1]![j + 1]! + 1 : Math.max(table[i + 1]![j]!, table[i]![j + 1]!);
     }
   }
   return table;

@@ -34,7 +34,7 @@ function extraOf(): Extra {
     patches: change.patches.map(patchText).join(","),
     forced: Object.entries(change.forced).map(([at, token]) => `${at}:${token}`).join(","),
     pruned: change.pruned.map((ids) => ids.join(".")).join(","),
-    free: change.keep ? "" : "1",
+    keep: change.keep ? "1" : "",
     mode: mode.value === "A" ? "" : mode.value,
   };
 }
@@ -48,7 +48,7 @@ function changeFrom(extra: Extra): WhatIf {
     if (at !== undefined && token !== undefined && Number.isInteger(at) && Number.isInteger(token)) forced[at] = token;
   }
   const pruned = (extra.pruned ?? "").split(",").filter((ids) => /^\d+(\.\d+)*$/.test(ids)).map((ids) => ids.split(".").map(Number));
-  return { ...UNCHANGED, pruned, text: extra.other || null, patches: patches.filter((patch) => known.has(patch.step)), forced, keep: !extra.free };
+  return { ...UNCHANGED, pruned, text: extra.other || null, patches: patches.filter((patch) => known.has(patch.step)), forced, keep: extra.keep === "1" };
 }
 
 /** Shows what the address asks for. */

@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import type { Run, Step } from "../engine/header";
 import { grid, tokensBefore } from "./image";
-import { isOutputRow, run, vocabulary } from "./store";
+import { header, isOutputRow, run, vocabulary } from "./store";
 
 const MARKS: Record<string, string> = {
   "</s>": "‹end›", "<eos>": "‹end›", "<|endoftext|>": "‹end›", "<end>": "‹end›", "<s>": "‹start›", "<bos>": "‹start›", "<start>": "‹start›",
@@ -54,13 +54,18 @@ function piecesOf(sequence: string, length: number, of: Run): string[] | null {
   return pieces && pieces.length === length ? pieces : null;
 }
 
+/** Whether each row of the output chose a written piece. A model that continues its text has written pieces after its rows. */
+function writesRows(of: Run, length: number): boolean {
+  return of.written?.pieces.length === length && header.value?.decoding?.start !== -1;
+}
+
 /** Labels of one axis of a step, counted from 0 or from the end (-1: columns, -2: rows). Rows of a decoder are called by
  * the piece that they choose, columns by the piece that they are. */
 export function labelsOf(step: Step, axis: number, length: number, of: Run | null = run.value): readonly string[] {
   const at = axis < 0 ? step.axes.length + axis : axis;
   const [name, size] = [step.axes[at], step.shape[at]];
   if (!of) return numbered(length);
-  if (at === step.axes.length - 2 && isOutputRow(step) && of.written?.pieces.length === length) return of.written.pieces;
+  if (at === step.axes.length - 2 && isOutputRow(step) && writesRows(of, length)) return of.written!.pieces;
   const backwards = name?.endsWith("_from_end") ? piecesOf(String(size), length, of) : null;
   if (backwards) return [...backwards].reverse();
   const pieces = typeof size === "string" ? piecesOf(size, length, of) : piecesOf(name ?? "", length, of);

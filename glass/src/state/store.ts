@@ -16,7 +16,7 @@ export interface WhatIf {
   keep: boolean; // B is given A's output, so that all numbers can be subtracted; false: B writes its own
 }
 
-export const UNCHANGED: WhatIf = { text: null, patches: [], forced: {}, pruned: [], keep: true };
+export const UNCHANGED: WhatIf = { text: null, patches: [], forced: {}, pruned: [], keep: false };
 
 export const source = signal<Source | null>(null);
 export const runA = signal<Run | null>(null);
@@ -174,10 +174,10 @@ export async function ask(text: string): Promise<void> {
   if (changed.peek()) await compare(whatIf.peek());
 }
 
-/** The ids of A's output, which B is given where it keeps them. */
+/** The ids of A's output, which B is given where it keeps them; forced ones are put in their places. */
 function given(a: Run, change: WhatIf): number[] | undefined {
   const sameText = change.text === null || change.text === a.text;
-  return change.keep && sameText && !Object.keys(change.forced).length && !change.pruned.length ? a.written?.ids : undefined;
+  return change.keep && sameText && !change.pruned.length ? a.written?.ids.map((id, at) => change.forced[at] ?? id) : undefined;
 }
 
 /** Computes B, and shows it unless something of it is shown already. */

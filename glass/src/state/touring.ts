@@ -1,6 +1,6 @@
 // The tour through the page: whether it is on, its stops for run A, and what was answered.
 
-import { batch, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import { breather, Cancelled } from "../analysis/breathe";
 import type { Run } from "../engine/header";
 import { sceneOf } from "../tour/prepare";
@@ -13,6 +13,9 @@ export const touring = signal(false);
 export const stops = signal<Stop[] | null>(null); // null: not known yet
 export const stopAt = signal(0);
 export const chosen = signal<number | null>(null); // the option that was picked at this stop; -1: shown without a guess
+
+/** A question is open: the view shows its answer, so it waits. */
+export const asking = computed(() => touring.value && chosen.value === null && stops.value?.[stopAt.value]?.claim.question !== undefined);
 
 let known: Run | null = null;
 let working: AbortController | null = null;

@@ -14,6 +14,7 @@ export type Change =
   | { kind: "hide"; sequence: string; column: number; everywhere: boolean; patches: Patch[] }
   | { kind: "force"; position: number; token: number }
   | { kind: "prune"; ids: number[] }
+  | { kind: "prune"; ids: number[] }
   | { kind: "other"; step: string; patches: Patch[] };
 
 /** The steps in which the scores of a sequence can still be hidden: the last ones before softmax. */
@@ -71,6 +72,7 @@ export function changesOf(change: WhatIf, program: Program): Change[] {
     one.everywhere = all.every((patch) => one.patches.some((own) => samePlace(own, patch)));
   }
   for (const [position, token] of Object.entries(change.forced)) found.push({ kind: "force", position: Number(position), token });
+  found.push(...change.pruned.map((ids) => ({ kind: "prune" as const, ids })));
   for (const ids of change.pruned) found.push({ kind: "prune", ids });
   return found;
 }
@@ -78,6 +80,7 @@ export function changesOf(change: WhatIf, program: Program): Change[] {
 /** All of it except one change. */
 export function without(change: WhatIf, left: Change): WhatIf {
   if (left.kind === "text") return { ...change, text: null };
+  if (left.kind === "prune") return { ...change, pruned: change.pruned.filter((ids) => ids.join() !== left.ids.join()) };
   if (left.kind === "prune") return { ...change, pruned: change.pruned.filter((ids) => ids.join() !== left.ids.join()) };
   if (left.kind === "force") {
     const forced = { ...change.forced };
@@ -97,26 +100,25 @@ export function whyNoDifference(a: Run, b: Run): "text" | "answer" | null {
 
 // --- In Python -----------------------------------------------------------------------------------------------------
 
-/** How much of this B the page can say again in Python: its numbers, and the answer that the changed model writes. */
+/** This B in Python: its numbers, and where that is possible the answer that the changed model writes by itself. */
 export function asPython(header: Header, run: Run, change: WhatIf): string {
-  const folder = header.provenance.folder ?? header.provenance.model ?? "FOLDER";
-  const lines = ["import glassformer as gf", ...numberLines(header, run, folder)];
+  const lines = ["import glassformer as gf", ...numberLines(header, run)];
   return `${[...lines, ...answerLines(header, run, change)].join("\n")}\n`;
 }
 
-function numberLines(header: Header, run: Run, folder: string): string[] {
+function numberLines(header: Header, run: Run): string[] {
   const inputs = Object.entries(header.program.sequences).map(([name, what]) => inputLine(name, what, run));
   const output = Object.values(header.program.outputs)[0] ?? "";
   return [
     "from glassformer.explain.program import Patch",
     "from glassformer.explain.programs import program_of",
     "",
-    `model = gf.load(${quoted(folder)})`,
+    'model = gf.load("MODEL")  # the folder of this model',
     "weights = {name: weight.detach().double().numpy() for name, weight in model.model.state_dict().items()}",
-    `patches = [${run.patches.map(patchLine).join(", ")}]`,
+    ...(run.patches.length ? ["patches = [", ...run.patches.map((patch) => `    ${patchLine(patch)},`), "]"] : ["patches = []"]),
     `inputs = {${inputs.join(", ")}}`,
     "values = program_of(model.model).run(inputs, weights, patches=patches)",
-    `print(values[${quoted(output)}].argmax(-1))`,
+    `print(values[${quoted(output)}].argmax(-1))  # the best at each position`,
   ];
 }
 

@@ -32,6 +32,11 @@ function wordsIn(scene: Scene, sequence: string): WordPieces[] {
   return found;
 }
 
+/** The word as a reader writes it. */
+function spelled(word: WordPieces): string {
+  return word.parts.map((part) => bare(part).replace(/^##(?=.)/, "")).join("");
+}
+
 function vocabularySize(scene: Scene): number {
   const embed = stepsOf(scene, "embed")[0];
   return embed ? (scene.weight(embed.weights[0] ?? "")?.shape[0] ?? 0) : 0;
@@ -43,10 +48,10 @@ const pieces: Rule = {
   claim(scene) {
     const sequence = textOf(scene);
     if (!sequence) return null;
-    const words = wordsIn(scene, sequence).filter((word) => isWordy(word.parts.map(bare).join("")));
+    const words = wordsIn(scene, sequence).filter((word) => isWordy(spelled(word)));
     if (!words.length) return null;
     const longest = words.reduce((best, word) => (word.parts.length > best.parts.length ? word : best));
-    const [word, count, parts] = [longest.parts.map(bare).join(""), longest.parts.length, longest.parts.map(bare)];
+    const [word, count, parts] = [spelled(longest), longest.parts.length, longest.parts.map(bare)];
     const numbers = { sequence, from: longest.from, word, count, parts, words: words.length, vocabulary: vocabularySize(scene), pieces: scene.run.pieces[sequence]!.length };
     const at = { view: "pieces" as const, row: longest.from };
     if (count === 1) return { holds: true, numbers, text: tour.pieces.whole(numbers), at };

@@ -23,13 +23,15 @@ export interface Materials {
 }
 
 /** The places of the output where something is said that a reader asked for. */
-export function placesOf({ header, run }: Materials, said: Readout): number[] {
-  const all = Array.from({ length: said.places }, (_, place) => place);
-  const [sequence, info] = Object.entries(header.tokenizers)[0] ?? [];
-  const ids = sequence ? (run.ids[sequence] ?? []) : [];
-  if (said.kind === "words") return all.filter((place) => info?.mask && ids[place] === info.mask.id);
-  if (said.kind === "tokens") return all.filter((place) => (run.words[sequence ?? ""]?.[place] ?? -1) >= 0);
-  return said.kind === "span" ? [] : all;
+function placesOf({ header, run }: Materials, said: Readout): number[] {
+  const [sequence = ""] = Object.keys(header.tokenizers);
+  if (said.kind === "tokens") return said.answer.filter((place) => (run.words[sequence]?.[place] ?? -1) >= 0);
+  return said.kind === "span" ? [] : said.answer;
+}
+
+/** A model that continues its text guesses what comes after each piece. */
+function guessed({ header }: Materials, said: Readout, places: number[]): number[] {
+  return said.kind === "next" && header.decoding?.start === -1 ? said.chosen.map((_, place) => place) : places;
 }
 
 function nameOf({ header, shown }: Materials, said: Readout, id: number): string {
@@ -105,7 +107,7 @@ export async function sceneOf(given: Materials): Promise<Scene> {
     header, program: header.program, run, attentions, checks, shown,
     decisions: said ? decisionsOf(given, said, places) : [],
     costs: live ? await costsOf(given, said!, places) : null,
-    decided: live ? await decidedOf(given, said!, places) : null,
+    decided: live ? await decidedOf(given, said!, guessed(given, said!, places)) : null,
     weight: (name) => sight.weight(name),
     near: (sequence, id, count) => {
       const table = sight.weight(embedOf(sequence)?.weights[0] ?? "");

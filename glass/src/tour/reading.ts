@@ -37,8 +37,8 @@ function costOf(scene: Scene, cell: Cell): number {
 }
 
 /** The piece whose sharpest head costs most when it is removed; the sharpest cell where costs are not known. */
-export function example(scene: Scene): Cell | null {
-  const sharp = sharpest(scene).filter((cell) => cell.share >= 0.5);
+export function example(scene: Scene, atLeast = 0.5): Cell | null {
+  const sharp = sharpest(scene).filter((cell) => cell.share >= atLeast);
   const order = (cell: Cell): number => (scene.costs ? costOf(scene, cell) : cell.share);
   return sharp.length ? sharp.reduce((best, cell) => (order(cell) > order(best) ? cell : best)) : null;
 }
@@ -52,7 +52,7 @@ const axis: Rule = {
   id: "axis",
   title: tour.axis.title,
   claim(scene) {
-    const cell = example(scene) ?? (scene.attentions[0] ? peaks(scene, scene.attentions[0])[0] : null);
+    const cell = example(scene) ?? example(scene, 0);
     if (!cell) return null;
     const { data, shape } = scene.run.pass.values(cell.attention.pattern.name);
     const [queries = 0, keys = 0] = shape.slice(-2);

@@ -56,14 +56,14 @@ export function bare(piece: string): string {
 
 /** Pieces that are words or parts of words. */
 export function isWordy(piece: string): boolean {
-  return /^[\p{L}\p{M}\p{N}]+$/u.test(bare(piece)) && !/^[<‹[]/.test(piece);
+  return /^(##)?[\p{L}\p{M}\p{N}]+$/u.test(piece.replace(/^[▁␣\s]+|[▁␣\s]+$/g, ""));
 }
 
 /** The names of the rows of a step that reads: those of the output by the piece that they choose. */
 export function rowNames(scene: Scene, attention: Attention): string[] {
   const { run, program } = scene;
   const output = program.steps.find((step) => step.name === Object.values(program.outputs)[0]);
-  const written = run.written?.pieces;
+  const written = scene.header.decoding?.start === -1 ? undefined : run.written?.pieces;
   if (written && output?.shape.at(-2) === attention.queries) return written;
   return run.pieces[attention.queries] ?? [];
 }
@@ -93,11 +93,4 @@ export function peaks(scene: Scene, attention: Attention): Cell[] {
     found.push({ attention, head: Math.floor(row / queries), query: row % queries, key, share: data[at + key]! });
   }
   return found;
-}
-
-/** "99.6%"; never 100% or 0% for what is not exactly that. */
-export function percent(share: number): string {
-  if (share > 0.9995 && share < 1) return "more than 99.9%";
-  if (share < 0.0005 && share > 0) return "less than 0.1%";
-  return `${Number((share * 100).toFixed(1))}%`;
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { T } from "../state/strings";
 import { chosen, goTo, startTour, stopAt, stops, touring } from "../state/touring";
-import { WithPieces } from "../views/tokens";
+import { Piece, WithPieces } from "../views/tokens";
 import type { Question } from "./claim";
 import type { Stop } from "./stops";
 
@@ -15,7 +15,7 @@ function Options({ question }: { question: Question }) {
       <div class="options" role="group" aria-label={question.ask}>
         {question.options.map((option, i) => {
           const shown = picked === null ? undefined : option.right ? "right" : i === picked ? "wrong" : undefined;
-          return <button type="button" key={i} class={shown} disabled={picked !== null} onClick={() => { chosen.value = i; }}><WithPieces text={option.text} /></button>;
+          return <button type="button" key={i} class={shown} disabled={picked !== null} onClick={() => { chosen.value = i; }}><Piece text={option.text} /></button>;
         })}
         {picked === null && <button type="button" class="plain" onClick={() => { chosen.value = -1; }}>{T.tour.skip}</button>}
       </div>
@@ -35,21 +35,24 @@ function Claimed({ stop }: { stop: Stop }) {
   const { question, text, note } = stop.claim;
   if (question && chosen.value === null) return <Options question={question} />;
   return (
-    <>
-      {question && <Options question={question} />}
-      <p class="said">{question && <Verdict question={question} />}<WithPieces text={text} /></p>
+    <div class="claimed">
+      <div>
+        {question && <Options question={question} />}
+        <p class="said">{question && <Verdict question={question} />}<WithPieces text={text} /></p>
+      </div>
       {note && <p class="wrongway"><b>{T.tour.note}.</b> {note}</p>}
-    </>
+    </div>
   );
 }
 
 function Buttons({ count }: { count: number }) {
   const [at, last] = [stopAt.value, stopAt.value >= count - 1];
   return (
-    <div class="controls">
+    <span class="turns">
       <button type="button" disabled={at === 0} onClick={() => goTo(at - 1)}>{T.tour.back}</button>
       <button type="button" class="go" onClick={() => { if (last) touring.value = false; else goTo(at + 1); }}>{last ? T.tour.end : T.tour.next}</button>
-    </div>
+      {!last && <button type="button" class="plain" aria-label={T.tour.end} title={T.tour.end} onClick={() => { touring.value = false; }}>×</button>}
+    </span>
   );
 }
 
@@ -59,15 +62,17 @@ export function Tour() {
   const stop = all?.[stopAt.value];
   useEffect(() => { title.current?.focus({ preventScroll: true }); }, [stop]);
   if (!touring.value) return null;
+  const count = all?.length ?? 0;
   return (
     <section class="tour" aria-label={T.tour.start}>
+      <div class="way" aria-hidden="true"><i style={{ width: `${count ? ((stopAt.value + 1) / count) * 100 : 0}%` }} /></div>
       <header>
-        <span>{all ? (stop ? T.tour.stop(stopAt.value + 1, all.length) : "") : T.tour.preparing}</span>
-        <button type="button" class="plain" onClick={() => { touring.value = false; }}>{T.tour.end}</button>
+        <span role="status">{all ? (stop ? T.tour.stop(stopAt.value + 1, count) : T.tour.none) : T.tour.preparing}</span>
+        {stop && <h3 ref={title} tabIndex={-1}>{stop.rule.title}</h3>}
+        <Buttons count={count} />
       </header>
-      {all && <div class="progress" aria-hidden="true"><i style={{ width: `${((stopAt.value + 1) / Math.max(1, all.length)) * 100}%` }} /></div>}
-      {stop ? <><h3 ref={title} tabIndex={-1}>{stop.rule.title}</h3><div aria-live="polite"><Claimed stop={stop} /></div><Buttons count={all!.length} /></> : all && <p>{T.tour.none}</p>}
-      {all && stopAt.value === all.length - 1 && <p class="note">{T.tour.done}</p>}
+      {stop && <div aria-live="polite"><Claimed stop={stop} /></div>}
+      {stop && stopAt.value === count - 1 && <p class="note">{T.tour.done}</p>}
     </section>
   );
 }

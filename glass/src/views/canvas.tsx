@@ -36,7 +36,8 @@ export function Canvas({ draw, label }: CanvasProps) {
     return () => watch.disconnect();
   }, []);
   useEffect(() => effect(() => {
-    if (size.value) paint(ref.current!, draw, ref.current!.clientWidth, ref.current!.clientHeight);
+    const canvas = ref.current; // null while the canvas is being removed
+    if (size.value && canvas) paint(canvas, draw, canvas.clientWidth, canvas.clientHeight);
   }), [draw]);
   return label ? <canvas ref={ref} role="img" aria-label={label} /> : <canvas ref={ref} aria-hidden="true" />;
 }

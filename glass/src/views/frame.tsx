@@ -5,6 +5,7 @@ import { picked, select, selection, VIEWS, type View } from "../state/selection"
 import { toHash } from "../state/selection";
 import { busy, places, trouble } from "../state/store";
 import { T } from "../state/strings";
+import { asking, touring } from "../state/touring";
 import { Tour } from "../tour/tour";
 import { Choice } from "./choice";
 import { Head } from "./head";
@@ -63,13 +64,14 @@ function Trouble() {
 
 export function Frame() {
   return (
-    <div class="page" aria-busy={busy.value ? "true" : undefined}>
+    <div class={["page", touring.value && "touring", asking.value && "asking"].filter(Boolean).join(" ")} aria-busy={busy.value ? "true" : undefined}>
       <a class="skip" href="#view" onClick={(event) => { event.preventDefault(); document.querySelector("main")?.focus(); }}>{T.skip}</a>
       <Top />
       <div class="second-line"><Views /><Verified /><WhatIfBar /></div>
       <RailSide />
-      <main id="view" tabIndex={-1}><Trouble /><CurrentView /><Tour /></main>
+      <main id="view" tabIndex={-1}><Trouble /><CurrentView /></main>
       <ReckoningPanel />
+      <Tour />
       <Windows />
     </div>
   );

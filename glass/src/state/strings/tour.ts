@@ -146,7 +146,7 @@ export const tour = {
   decided: {
     title: "Where is each word decided?",
     text: (n: { early: string; earlyPart: string; late: string; latePart: string }) =>
-      `If the model had to answer at every point of the way, its best guess at “${n.early}” would be its final one already ${n.earlyPart}, at “${n.late}” only ${n.latePart}.`,
+      `If the model had to answer at every point of the way, “${n.early}” would be its settled answer already ${n.earlyPart}, “${n.late}” only ${n.latePart}.`,
     note: "These guesses use the model's own output layer before the model does. They show when an answer can be read off, not when it was thought of.",
   },
   sure: {
