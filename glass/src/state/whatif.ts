@@ -14,7 +14,6 @@ export type Change =
   | { kind: "hide"; sequence: string; column: number; everywhere: boolean; patches: Patch[] }
   | { kind: "force"; position: number; token: number }
   | { kind: "prune"; ids: number[] }
-  | { kind: "prune"; ids: number[] }
   | { kind: "other"; step: string; patches: Patch[] };
 
 /** The steps in which the scores of a sequence can still be hidden: the last ones before softmax. */
@@ -72,7 +71,6 @@ export function changesOf(change: WhatIf, program: Program): Change[] {
     one.everywhere = all.every((patch) => one.patches.some((own) => samePlace(own, patch)));
   }
   for (const [position, token] of Object.entries(change.forced)) found.push({ kind: "force", position: Number(position), token });
-  found.push(...change.pruned.map((ids) => ({ kind: "prune" as const, ids })));
   for (const ids of change.pruned) found.push({ kind: "prune", ids });
   return found;
 }
@@ -80,7 +78,6 @@ export function changesOf(change: WhatIf, program: Program): Change[] {
 /** All of it except one change. */
 export function without(change: WhatIf, left: Change): WhatIf {
   if (left.kind === "text") return { ...change, text: null };
-  if (left.kind === "prune") return { ...change, pruned: change.pruned.filter((ids) => ids.join() !== left.ids.join()) };
   if (left.kind === "prune") return { ...change, pruned: change.pruned.filter((ids) => ids.join() !== left.ids.join()) };
   if (left.kind === "force") {
     const forced = { ...change.forced };

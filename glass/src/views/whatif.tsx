@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { compared, type Word } from "../analysis/compared";
 import { placeInWords } from "./rail";
-import { spoken, visible } from "../state/labels";
+import { spoken } from "../state/labels";
 import { selection } from "../state/selection";
 import { busy, changed, compare, header, mode, places, program, runA, runB, source, UNCHANGED, vocabularyText, whatIf } from "../state/store";
 import { T } from "../state/strings";
@@ -26,7 +26,6 @@ export function inWords(change: Change): string {
     case "neuron": return (change.how === "zero" ? words.zeroNeuron : words.otherNeuron)(change.column + 1, placeName(change.part));
     case "force": return words.force(change.position + 1, spoken(vocabularyText(change.token)));
     case "prune": return words.prune(spoken(change.ids.map(vocabularyText).join("")));
-    case "prune": return words.prune(change.ids.map((id) => visible(vocabularyText(id))).join("").replaceAll("␣", " ").trim());
     case "other": return words.other(change.step, change.patches.length);
     case "hide": {
       const piece = spoken(runA.value?.pieces[change.sequence]?.[change.column] ?? `#${change.column + 1}`);

@@ -27,7 +27,6 @@ export const whatif = {
     hideSome: (piece: string, places: string) => `“${piece}” is not read by ${places}`,
     force: (position: number, piece: string) => `piece ${position} of the answer must be “${piece}”`,
     prune: (beginning: string) => `no answer begins with “${beginning}”`,
-    prune: (text: string) => `no answer begins with “${text}”`,
     other: (step: string, count: number) => `${step}: ${count} ${count === 1 ? "change" : "changes"}`,
   },
   add: {
