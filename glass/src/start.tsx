@@ -55,5 +55,5 @@ export async function start(root: Element, from: Source, reckon: Reckoner): Prom
   followTour();
   await readAddress();
   followState();
-  later(() => { checks.value = from.verify(from.recorded(0)); });
+  later(() => { void from.checked(from.recorded(0)).then((found) => { checks.value = found; }); });
 }

@@ -73,7 +73,7 @@ export function fakeSource(program: Program, long = 0): Source {
   };
   return {
     header, live: true, recorded: () => fakeRun(program, "I ate an apple.", {}, long),
-    run: async (text, options = {}) => fakeRun(program, text, options, long), verify: checks, origin: () => "recomputed", changed: (run) => run,
+    run: async (text, options = {}) => fakeRun(program, text, options, long), verify: checks, origin: () => "recomputed", changed: (run) => run, checked: async () => checks(),
   };
 }
 

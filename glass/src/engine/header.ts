@@ -268,6 +268,7 @@ export interface Source {
   recorded(index: number): Run;
   run(text: string, options?: RunOptions): Promise<Run>;
   verify(run: Run): Checks;
+  checked(run: Run): Promise<Checks>; // the same as verify, without blocking the page where that is possible
   changed(run: Run, patches: Patch[]): Run; // the same ids with other patches, at once
   origin(step: string, run: Run): "recomputed" | "recorded";
 }

@@ -19,7 +19,7 @@ export interface Parts {
 }
 
 /** A run of this source, with what it was computed from. */
-interface OwnRun extends Run {
+export interface OwnRun extends Run {
   pass: ForwardPass;
   inputs: Inputs;
 }
@@ -35,7 +35,7 @@ export class ModelSource implements Source {
   /** All chunks must have been loaded. */
   constructor(
     readonly header: Header,
-    private readonly chunks: Chunks,
+    protected readonly chunks: Chunks,
     parts: Parts = {},
   ) {
     this.live = header.tier === "live";
@@ -87,7 +87,7 @@ export class ModelSource implements Source {
     return answer || this.header.decoding || !pass.has(this.outputStep) ? run : this.answered(run);
   }
 
-  private asRun(about: Omit<Run, "pass" | "patches" | "logProbs">, pass: ForwardPass, patches: Patch[]): Run {
+  protected asRun(about: Omit<Run, "pass" | "patches" | "logProbs">, pass: ForwardPass, patches: Patch[]): Run {
     const rows = new Map<number, Float32Array>();
     const run: OwnRun = {
       ...about,
@@ -239,6 +239,15 @@ export class ModelSource implements Source {
     return verify({ engine: this.engine, pass, inputs, patches, trace: same, recorded, live: this.live });
   }
 
+  checked(run: Run): Promise<Checks> {
+    return Promise.resolve(this.verify(run));
+  }
+
+  /** A pass whose values are known already. */
+  protected passOf(inputs: Inputs, patches: Patch[], values: [string, Tensor][]): ForwardPass {
+    return new ForwardPass(this.engine, inputs, patches, values);
+  }
+
   origin(step: string, _run: Run): "recomputed" | "recorded" {
     return this.live || this.derivable(step) ? "recomputed" : "recorded";
   }
@@ -293,12 +302,11 @@ function wordNumbers(pieces: string[], ids: number[], { start, end }: Decoding):
   });
 }
 
-/** The source of a page, once its data are unpacked. */
-export async function openPage(page: Document, parts: Parts = {}): Promise<ModelSource> {
+/** The data of a page, unpacked. */
+export async function pageData(page: Document): Promise<{ header: Header; chunks: Chunks }> {
   const text = page.getElementById("glass")?.textContent;
   if (!text) throw new Error("This page has no data.");
   const chunks = chunksOf(page);
   await chunks.loadAll();
-  return new ModelSource(JSON.parse(text) as Header, chunks, parts);
+  return { header: JSON.parse(text) as Header, chunks };
 }
-
