@@ -11,7 +11,7 @@ export interface InputLine {
   shift: number; // rows before the first piece, such as one for the whole picture
 }
 
-const HIDDEN = new Set(["same", "center", "rms", "divide", "patches", "constant", "scale"]);
+const HIDDEN = new Set(["same", "center", "rms", "divide", "patches", "scale", "concat"]);
 
 function kindOf(step: Step, program: Program): LineKind {
   const first = step.inputs[0] ?? "";
@@ -19,7 +19,7 @@ function kindOf(step: Step, program: Program): LineKind {
     if (program.sequences[first] === "segments") return "segment";
     return Number(step.settings.scale ?? 1) === 1 ? "looked_up" : "scaled";
   }
-  const kinds: Record<string, LineKind> = { sinusoidal: "position", rows: "learned", add: "sum", gain: "normed", linear: "patch", concat: "other" };
+  const kinds: Record<string, LineKind> = { sinusoidal: "position", rows: "learned", add: "sum", gain: "normed", linear: "patch", constant: "learned" };
   return kinds[step.op] ?? "other";
 }
 

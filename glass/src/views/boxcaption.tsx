@@ -54,6 +54,7 @@ function sentence(box: Box, tower: Tower, of: Run, row: number): string {
   const activity = activityOf(of, box, row, names.length);
   if (activity) return words.feed(activity.inner, activity.active, piece);
   if (box.what === "feed_forward") return words.feedPlain(piece);
+  if (box.steps.some((step) => step.op === "mean_rows")) return words.mean;
   return /norm/.test(box.what) ? words.norm : words.other(box.steps.length);
 }
 

@@ -19,6 +19,7 @@ interface Shown {
   row: Tensor & { signed: boolean }; // (1, D)
   step: string; // whose number is selected by a click
   at: number; // the row in that step
+  own: boolean; // not added to the others, so on a scale of its own
 }
 
 function rowOf(tensor: Tensor, row: number): Tensor & { signed: boolean } {
@@ -50,8 +51,8 @@ function linesOf(sequence: string, place: number, of: Run): Shown[] {
     if (!tensor || at < 0 || at >= (tensor.shape[0] ?? 0)) continue;
     const id = of.ids[line.step.inputs[0] ?? ""]?.[place];
     const table = line.kind === "scaled" && tensor.which !== "B-A" ? weightOf(line.step.weights[0] ?? "") : null;
-    if (table && id !== undefined) lines.push({ key: "table", label: T.pieces.row.table(id), row: rowOf(table, id), step: line.step.name, at });
-    lines.push({ key: line.step.name, label: labelOf(line, place, of), row: rowOf(tensor, at), step: line.step.name, at });
+    if (table && id !== undefined) lines.push({ key: "table", label: T.pieces.row.table(id), row: rowOf(table, id), step: line.step.name, at, own: true });
+    lines.push({ key: line.step.name, label: labelOf(line, place, of), row: rowOf(tensor, at), step: line.step.name, at, own: line.kind === "normed" });
   }
   return lines;
 }
@@ -86,13 +87,13 @@ function Lines({ lines, piece }: { lines: Shown[]; piece: string }) {
   const { ref, width } = useWidth();
   const column = useColumn(lines.map((line) => line.step));
   const count = lines[0]!.row.shape[1]!;
-  const shared = Math.max(...lines.filter((line) => line.key !== "table").map((line) => largest(line.row.data)));
+  const shared = Math.max(1e-6, ...lines.filter((line) => !line.own).map((line) => largest(line.row.data)));
   const wide = Math.min(10, Math.max(0.5, (width.value - (width.value < 480 ? 16 : 250)) / count));
   return (
     <section class="panel inputrows" ref={ref}>
       <h3>{T.pieces.row.title(piece, count)}</h3>
       <p class="note">{T.pieces.row.lead}</p>
-      {width.value > 0 && lines.map((line) => <Line key={line.key} shown={line} top={line.key === "table" ? largest(line.row.data) : shared} wide={wide} column={column} />)}
+      {width.value > 0 && lines.map((line) => <Line key={line.key} shown={line} top={line.own ? largest(line.row.data) : shared} wide={wide} column={column} />)}
     </section>
   );
 }

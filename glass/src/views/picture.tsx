@@ -2,32 +2,12 @@
 
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Run, Step, Tensor } from "../engine/header";
-import { program } from "../state/store";
+import type { Run } from "../engine/header";
+import { grid, type Grid } from "../state/image";
 import { T } from "../state/strings";
 import { Canvas, type Drawing } from "./canvas";
 import { InputRows } from "./inputrows";
 import { choosePiece, placeIn } from "./piecechoice";
-
-interface Grid {
-  image: Tensor; // (C, h, w)
-  size: number; // of a patch, in pixels
-  rows: number;
-  columns: number;
-}
-
-function patchStep(sequence: string): Step | undefined {
-  return program.value?.steps.find((step) => step.op === "patches" && step.inputs[0] === sequence);
-}
-
-function gridOf(of: Run, sequence: string): Grid | null {
-  const step = patchStep(sequence);
-  if (!step || !of.pass.has(sequence)) return null;
-  const image = of.pass.values(sequence);
-  const size = Number(step.settings.size);
-  const [, high = 0, wide = 0] = image.shape;
-  return { image, size, rows: Math.floor(high / size), columns: Math.floor(wide / size) };
-}
 
 /** The pixels as colours. Images are normalised in many ways: the smallest number is black, the largest white. */
 function pixels({ image }: Grid): ImageData {
@@ -49,12 +29,13 @@ function drawing(grid: Grid, place: () => number, part: boolean): Drawing {
   const data = pixels(grid);
   [still.width, still.height] = [data.width, data.height];
   still.getContext("2d")!.putImageData(data, 0, 0);
-  const { size, columns, rows } = grid;
+  const { across: columns, down: rows } = grid;
+  const [wide, high] = [grid.width / columns, grid.height / rows]; // pixels of a patch
   return (pen, width, height, colours) => {
     pen.imageSmoothingEnabled = false;
     const [row, column] = [Math.floor(place() / columns), place() % columns];
-    if (part) { pen.drawImage(still, column * size, row * size, size, size, 0, 0, width, height); return; }
-    pen.drawImage(still, 0, 0, columns * size, rows * size, 0, 0, width, height);
+    if (part) { pen.drawImage(still, column * wide, row * high, wide, high, 0, 0, width, height); return; }
+    pen.drawImage(still, 0, 0, grid.width, grid.height, 0, 0, width, height);
     const [across, down] = [width / columns, height / rows];
     pen.fillStyle = colours.paper;
     for (let at = 1; at < columns; at++) pen.fillRect(at * across - 0.75, 0, 1.5, height);
@@ -66,7 +47,7 @@ function drawing(grid: Grid, place: () => number, part: boolean): Drawing {
 }
 
 function Patches({ grid, of, sequence }: { grid: Grid; of: Run; sequence: string }) {
-  const { rows, columns } = grid;
+  const { down: rows, across: columns } = grid;
   const place = useMemo(() => computed(() => placeIn(of, sequence, rows * columns)), [rows, columns, of, sequence]);
   const [whole, part] = useMemo(() => [drawing(grid, () => place.value, false), drawing(grid, () => place.value, true)], [grid, place]);
   const key = (event: KeyboardEvent): void => {
@@ -84,22 +65,23 @@ function Patches({ grid, of, sequence }: { grid: Grid; of: Run; sequence: string
   const said = T.pieces.picture.label(Math.floor(place.value / columns) + 1, (place.value % columns) + 1);
   return (
     <div class="row picture">
-      <div class="image" style={{ aspectRatio: `${columns} / ${rows}` }} tabIndex={0} role="application" aria-label={`${T.pieces.picture.title} ${said}`} onKeyDown={key} onClick={click}><Canvas draw={whole} /></div>
+      <div class="image" style={{ aspectRatio: `${grid.width} / ${grid.height}` }} tabIndex={0} role="application" aria-label={`${T.pieces.picture.title} ${said}`} onKeyDown={key} onClick={click}><Canvas draw={whole} /></div>
       <figure><div class="patch"><Canvas draw={part} /></div><figcaption class="note" aria-live="polite">{T.pieces.picture.enlarged}: {said}</figcaption></figure>
     </div>
   );
 }
 
 export function Picture({ of, sequence }: { of: Run; sequence: string }) {
-  const grid = useMemo(() => gridOf(of, sequence), [of, sequence]);
-  if (!grid) return <p class="lead">{T.pieces.picture.recorded}</p>;
-  const { rows, columns, size, image } = grid;
-  const place = placeIn(of, sequence, rows * columns);
+  const cut = grid.value;
+  if (!cut) return <p class="lead">{T.pieces.picture.recorded}</p>;
+  const { down, across, width, height, image } = cut;
+  const place = placeIn(of, sequence, down * across);
+  const pixels = (width / across) * (height / down) * (image.shape[0] ?? 1);
   return (
     <>
-      <p class="lead">{T.pieces.picture.lead(rows, columns, size, size * size * (image.shape[0] ?? 1))}</p>
-      <Patches grid={grid} of={of} sequence={sequence} />
-      <InputRows sequence={sequence} place={place} piece={T.pieces.picture.label(Math.floor(place / columns) + 1, (place % columns) + 1)} />
+      <p class="lead">{T.pieces.picture.lead(down, across, `${width / across} × ${height / down}`, pixels)}</p>
+      <Patches grid={cut} of={of} sequence={sequence} />
+      <InputRows sequence={sequence} place={place} piece={T.pieces.picture.label(Math.floor(place / across) + 1, (place % across) + 1)} />
     </>
   );
 }

@@ -120,7 +120,7 @@ function BoxOf({ placed, of, player }: { placed: Placed; of: Run; player: Player
   const title = `${nameOf(box)}. ${parameters ? T.whole.parameters(parameters) : T.whole.none}. ${T.whole.open}`;
   return (
     <button
-      type="button" class={`box ${state} ${box.what}`} style={{ left: `${placed.x}px`, top: `${placed.y}px`, width: `${placed.width}px`, height: `${placed.height}px` }}
+      type="button" class={`box ${state}`} style={{ left: `${placed.x}px`, top: `${placed.y}px`, width: `${placed.width}px`, height: `${placed.height}px` }}
       title={title} onClick={go}
     >
       <b>{nameOf(box)}</b>

@@ -59,8 +59,8 @@ export const pieces = {
   },
 
   picture: {
-    lead: (rows: number, columns: number, size: number, width: number) =>
-      `${rows} × ${columns} patches of ${size} × ${size} pixels. Each patch is a “piece”: ${COUNTS.format(width)} numbers, its pixels.`,
+    lead: (rows: number, columns: number, size: string, width: number) =>
+      `${rows} × ${columns} patches of ${size} pixels. Each patch is a “piece”: ${COUNTS.format(width)} numbers, its pixels.`,
     label: (row: number, column: number) => `patch in row ${row}, column ${column}`,
     title: "The picture with its patches. Arrow keys move from patch to patch.",
     enlarged: "The selected patch",

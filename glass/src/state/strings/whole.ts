@@ -35,6 +35,7 @@ export const whole = {
     feed: (inner: number, active: number, piece: string) =>
       `Of ${COUNTS.format(inner)} inner numbers, ${COUNTS.format(active)} are above zero for “${piece}”. No other piece is looked at.`,
     feedPlain: (piece: string) => `The row of “${piece}” is changed by itself. No other piece is looked at.`,
+    mean: "The rows of all pieces become one: their mean.",
     norm: "The row is brought to a standard size before it is read.",
     output: (best: string, share: string, count: number) => `One number for each of ${COUNTS.format(count)} candidates. The best: “${best}”, ${share}.`,
     vector: (width: number) => `The result is a vector of ${COUNTS.format(width)} numbers.`,
