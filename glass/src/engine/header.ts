@@ -80,6 +80,7 @@ export interface TokenizerInfo {
   probes: [string, number[]][]; // texts and their ids (without before and after), computed by Python
   typed: boolean; // false: the page cannot tokenize
   why?: string;
+  silent?: number[]; // ids that are left out of a text: special tokens
   stripped?: boolean; // white space at both ends is removed first
   longest?: number; // texts with more ids are split or shortened in Python
   mask?: { id: number; spelled: string[] }; // a text is split where one of these is; the id goes between the parts

@@ -117,11 +117,12 @@ export class TextReader {
   /** The text of some ids; what they add to a text, if they continue one. */
   text(ids: readonly number[], before: readonly number[] = []): string {
     if (before.length) return this.text([...before, ...ids]).slice(this.text(before).length);
-    if (!ids.length) return "";
+    const spoken = ids.filter((id) => !this.info.silent?.includes(id));
+    if (!spoken.length) return "";
     try {
-      return this.inner!.decode([...ids], { skip_special_tokens: true, clean_up_tokenization_spaces: false });
+      return this.inner!.decode(spoken, { skip_special_tokens: true, clean_up_tokenization_spaces: false });
     } catch {
-      return this.pieces(ids).join("").replaceAll(SPACE, " ").trim();
+      return this.pieces(spoken).join("").replaceAll(SPACE, " ").trim();
     }
   }
 }
@@ -131,13 +132,19 @@ const GRAPHEME =
   "(?:\\r\\n|\\p{RI}\\p{RI}|\\p{Extended_Pictographic}(?:\\p{EMod}|\\uFE0F|[\\u{E0020}-\\u{E007F}]|\\u200D\\p{Extended_Pictographic})*[\\p{M}\\u200C\\u200D]*" +
   "|[^\\r\\n\\p{Cc}][\\p{M}\\p{EMod}\\u200C\\u200D]*|[\\s\\S])";
 
+/** What Oniguruma's patterns have and JavaScript's do not. */
+const FOREIGN: [string, string][] = [
+  ["\\X", GRAPHEME],
+  ["\\p{Prepended_Concatenation_Mark}", "\\u{600}-\\u{605}\\u{6DD}\\u{70F}\\u{890}\\u{891}\\u{8E2}\\u{110BD}\\u{110CD}"],
+];
+
 /** A tokenizer file whose patterns JavaScript understands. */
 function withoutForeignSyntax(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutForeignSyntax);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(([key, one]): [string, unknown] => {
     if (key === "vocab" || key === "merges") return [key, one];
-    if (key === "Regex" && typeof one === "string") return [key, one.replaceAll("\\X", GRAPHEME)];
+    if (key === "Regex" && typeof one === "string") return [key, FOREIGN.reduce((text, [from, to]) => text.replaceAll(from, to), one)];
     return [key, withoutForeignSyntax(one)];
   });
   return Object.fromEntries(entries);

@@ -30,6 +30,7 @@ class ReadBy:
     before: tuple[int, ...] = ()  # ids around those of the text
     after: tuple[int, ...] = ()
     probes: tuple[tuple[str, tuple[int, ...]], ...] = ()  # texts and their ids, to compare with
+    silent: tuple[int, ...] = ()  # ids that are left out of a text
     why: str = ""  # why a page cannot do it; empty: it can
     details: Mapping[str, Any] = field(default_factory=dict)  # stripped, longest, mask, reversed
 
@@ -39,6 +40,7 @@ class ReadBy:
             "before": list(self.before),
             "after": list(self.after),
             "probes": [[text, list(ids)] for text, ids in self.probes],
+            "silent": list(self.silent),
             "typed": not self.why,
             **({"why": self.why} if self.why else {}),
             **self.details,

@@ -26,7 +26,13 @@ def read_by(tokenizer: Tokenizer, *, shown: bool = True, **more: Any) -> ReadBy:
     """A tokenizer for a page. `more` are the further fields of `ReadBy`."""
     probes = tuple((text, tuple(tokenizer.encode(text))) for text in PROBES)
     pieces = tuple(tokenizer.pieces_of(range(len(tokenizer)))) if shown else ()
-    return ReadBy(tokenizer.text_only_json(), pieces, probes=probes, **more)
+    silent = tuple(number for number in range(len(tokenizer)) if is_silent(tokenizer, number))
+    return ReadBy(tokenizer.text_only_json(), pieces, probes=probes, silent=silent, **more)
+
+
+def is_silent(tokenizer: Tokenizer, number: int) -> bool:
+    """Whether decoding leaves a token out: the special ones, and in most files the unknown one."""
+    return tokenizer.is_special(number) or (number == tokenizer.unk_id and not tokenizer.decode([number]))
 
 
 # Words
