@@ -51,18 +51,19 @@ export function toHash(chosen: Selection, extra: Extra): string {
   return `#${chosen.view}${rest ? `?${rest}` : ""}`;
 }
 
-/** Reads an address; what cannot be understood keeps its starting value. */
+/** Reads an address. An address with a selection says everything: what it leaves out, and what cannot be understood, has
+ * its starting value. */
 export function fromHash(hash: string): { chosen: Partial<Selection>; extra: Extra } {
   const [view = "", rest = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
   const chosen: Partial<Selection> = {};
   const extra: Extra = {};
-  if ((VIEWS as readonly string[]).includes(view)) chosen.view = view as View;
   for (const [key, value] of new URLSearchParams(rest)) {
-    if (!(key in START)) extra[key] = value;
+    if (key === "view") continue;
+    if (!Object.hasOwn(START, key)) extra[key] = value;
     else if (typeof START[key as keyof Selection] === "string") Object.assign(chosen, { [key]: value });
     else if (/^\d{1,9}$/.test(value)) Object.assign(chosen, { [key]: Number(value) });
   }
-  delete (chosen as { view?: string }).view;
-  if ((VIEWS as readonly string[]).includes(view)) chosen.view = view as View;
-  return { chosen, extra };
+  const known = (VIEWS as readonly string[]).includes(view) ? { view: view as View } : {};
+  const { view: _, ...unsaid } = START;
+  return { chosen: { ...(rest && known.view ? unsaid : {}), ...chosen, ...known }, extra };
 }

@@ -1,10 +1,12 @@
 // One canvas: sharp on every screen, drawn again when a signal that the drawing reads changes, or its size.
 
 import { effect, signal, type Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { palette, type Palette } from "./palette";
 
 export type Drawing = (context: CanvasRenderingContext2D, width: number, height: number, colours: Palette) => void;
+
+const printing = window.matchMedia("print");
 
 /** Prepares the canvas for the pixels of the screen and draws in CSS pixels. */
 export function paint(canvas: HTMLCanvasElement, draw: Drawing, width: number, height: number): void {
@@ -22,11 +24,20 @@ export function paint(canvas: HTMLCanvasElement, draw: Drawing, width: number, h
 
 interface CanvasProps {
   draw: Drawing; // reads signals: it runs again when they change
+  over?: Drawing; // on a second canvas above it: what changes more often
   label?: string; // for readers who cannot see it; without one the canvas is decoration
 }
 
-/** A canvas that fills its box. */
-export function Canvas({ draw, label }: CanvasProps) {
+/** A canvas that fills its box. Printed, what is over it is drawn into it: on paper an empty canvas is white. */
+export function Canvas({ draw, over, label }: CanvasProps) {
+  const both = useMemo<Drawing>(() => (pen, width, height, colours) => {
+    draw(pen, width, height, colours);
+    if (printing.matches) over?.(pen, width, height, colours);
+  }, [draw, over]);
+  return <><OneCanvas draw={both} label={label} />{over && <OneCanvas draw={over} above />}</>;
+}
+
+function OneCanvas({ draw, label, above }: { draw: Drawing; label?: string | undefined; above?: boolean }) {
   const ref = useRef<HTMLCanvasElement>(null);
   const size = useRef(signal("")).current;
   useEffect(() => {
@@ -35,11 +46,11 @@ export function Canvas({ draw, label }: CanvasProps) {
     watch.observe(canvas);
     return () => watch.disconnect();
   }, []);
-  useEffect(() => effect(() => {
-    const canvas = ref.current; // null while the canvas is being removed
-    if (size.value && canvas) paint(canvas, draw, canvas.clientWidth, canvas.clientHeight);
-  }), [draw]);
-  return label ? <canvas ref={ref} role="img" aria-label={label} /> : <canvas ref={ref} aria-hidden="true" />;
+  useEffect(() => {
+    const canvas = ref.current!;
+    return effect(() => { if (size.value && canvas.isConnected) paint(canvas, draw, canvas.clientWidth, canvas.clientHeight); });
+  }, [draw]);
+  return label ? <canvas ref={ref} role="img" aria-label={label} /> : <canvas ref={ref} class={above ? "above" : undefined} aria-hidden="true" />;
 }
 
 const phone = window.matchMedia("(max-width: 700px)");

@@ -171,8 +171,7 @@ function Body({ props, place, hover }: { props: GuessProps; place: Layout; hover
       onPointerMove={(event) => { hover.value = cellAt(event); }} onPointerLeave={() => { hover.value = null; }}
       onClick={(event) => { const found = cellAt(event); props.onPick(found.point, found.place); }}
     >
-      <Canvas draw={draw} />
-      <Canvas draw={drawFrame} />
+      <Canvas draw={draw} over={drawFrame} />
     </div>
   );
 }

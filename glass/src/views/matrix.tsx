@@ -141,8 +141,7 @@ function Body({ props, place, hover }: { props: MatrixProps; place: Layout; hove
       onKeyDown={onKeyDown} onPointerMove={(event) => { hover.value = cellAt(event); }} onPointerLeave={() => { hover.value = null; }}
       onClick={(event) => { const found = cellAt(event); onPick(found.row, found.column); }}
     >
-      <Canvas draw={drawAll} />
-      <Canvas draw={drawFrame} />
+      <Canvas draw={drawAll} over={drawFrame} />
     </div>
   );
 }
@@ -173,7 +172,7 @@ function Tools({ props, asTable }: { props: MatrixProps; asTable: { value: boole
   const picture = () => pictureOf(props.title, props.cells.peek(), ...labels());
   return (
     <div class="tools">
-      <button type="button" class="plain" aria-pressed={asTable.value} onClick={() => { asTable.value = !asTable.value; }}>{asTable.value ? T.matrix.picture : T.matrix.table}</button>
+      <button type="button" class="plain" onClick={() => { asTable.value = !asTable.value; }}>{asTable.value ? T.matrix.picture : T.matrix.table}</button>
       <button type="button" class="plain" onClick={() => saveSvg(props.title, picture())}>{T.sizes.svg}</button>
       <button type="button" class="plain" onClick={() => savePng(props.title, picture())}>{T.sizes.png}</button>
       <button type="button" class="plain" onClick={() => save(`${props.title}.csv`, csvOfCells(props.cells.peek(), ...labels()), "text/csv")}>{T.sizes.csv}</button>

@@ -1,8 +1,8 @@
 // View 7, the proof: what was compared with Python, the rules, a test run live, every step, and where the page comes from.
 
 import { computed } from "@preact/signals";
-import type { Checks } from "../engine/header";
-import { attentions, checks, header, run } from "../state/store";
+import type { Checks, Run } from "../engine/header";
+import { attentions, checks, header, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { ErrorChart } from "./error-chart";
 import { LeakTest } from "./leak-test";
@@ -27,12 +27,23 @@ const hiddenRule = computed<Rule>(() => {
   return { name: T.proof.hidden, ok: true, detail: T.proof.hiddenOk(count) };
 });
 
-function Rules({ found }: { found: Checks }) {
+const ruled = new WeakMap<Run, Rule[]>();
+
+/** The rules of the shown run: they need nothing that Python recorded. */
+const rules = computed<Rule[]>(() => {
+  const [from, of] = [source.value, run.value];
+  if (!from || !of) return [];
+  const known = ruled.get(of) ?? from.verify(of).rules;
+  ruled.set(of, known);
+  return [...known, hiddenRule.value];
+});
+
+function Rules() {
   return (
     <section class="panel">
-      <h3>{T.proof.rules}</h3>
+      <h3>{T.proof.rules}<small>{run.value?.trace ? "" : T.proof.rulesOwn}</small></h3>
       <ul class="rules">
-        {[...found.rules, hiddenRule.value].map((rule) => (
+        {rules.value.map((rule) => (
           <li key={rule.name} class={rule.ok ? "" : "broken"}><b>{rule.ok ? "✓" : "✗"}</b><span><strong>{rule.name}</strong> {rule.detail}</span></li>
         ))}
       </ul>
@@ -60,7 +71,7 @@ export function Proof() {
       <h2>{words.title}</h2>
       {found ? <p class="lead">{words.lead(found.compared, found.steps.length)}</p> : <p class="lead">{words.pending}</p>}
       {found && !found.ok && <p class="warn" role="alert">{words.failed}</p>}
-      {found && <div class="row proofrow"><Rules found={found} /><ErrorChart found={found} /></div>}
+      {found && <div class="row proofrow"><Rules /><ErrorChart found={found} /></div>}
       <LeakTest />
       <StepValues />
       <StepList />

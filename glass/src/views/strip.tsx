@@ -46,8 +46,7 @@ export function Strip({ cells, title, picked, onPick, tall = 14, wide = 8 }: Str
   return (
     <div class="strip" style={style} tabIndex={onPick ? 0 : undefined} role={onPick ? "application" : "img"}
       aria-roledescription={onPick ? "vector" : undefined} aria-label={`${title}, ${data.rows} × ${data.columns}${where}`} onClick={onPick ? click : undefined} onKeyDown={onPick ? key : undefined}>
-      <Canvas draw={all} />
-      {picked && <Canvas draw={frame as typeof all} />}
+      <Canvas draw={all} over={picked && (frame as typeof all)} />
     </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { open } from "../state/keys";
-import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
+import { ask, busy, changed, mode, runA, runB, source, trouble, type Mode } from "../state/store";
 import { T } from "../state/strings";
 import { TourButton } from "../tour/tour";
 import { editing } from "../state/whatif";
@@ -17,6 +17,7 @@ let lasted = 0; // milliseconds of the latest answer
 async function answer(text: string): Promise<void> {
   clearTimeout(pending);
   const from = performance.now();
+  trouble.value = "";
   if (text && text !== runA.value?.text) await ask(text);
   lasted = performance.now() - from;
 }

@@ -8,6 +8,7 @@ export const proof = {
   pending: "Checking…",
   failed: "The page and Python disagree. Do not trust what this page shows.",
   rules: "Rules that every pass must keep",
+  rulesOwn: "checked now, on your input",
   hidden: "hidden pieces get nothing",
   hiddenOk: (count: number) => (count ? `${COUNTS.format(count)} hidden places have the share 0.` : "Nothing is hidden in this pass."),
   hiddenBad: (step: string) => `A hidden place of ${step} has a share.`,
