@@ -51,7 +51,7 @@ const decided: Rule = {
     const late = known.reduce((best, one) => (one.at > best.at ? one : best));
     const early = known.reduce((best, one) => (one.at < best.at ? one : best));
     const part = ({ layer, what }: Decided): string => tour.part(layer, what);
-    const numbers = { early: bare(early.name), earlyRow: early.row, earlyAt: early.at, earlyPart: part(early), late: bare(late.name), lateRow: late.row, lateAt: late.at, latePart: part(late) };
+    const numbers = { early: bare(early.name), earlyRow: early.row, earlyAt: early.at, earlyLayer: early.layer ?? -1, earlyPart: part(early), late: bare(late.name), lateRow: late.row, lateAt: late.at, lateLayer: late.layer ?? -1, latePart: part(late) };
     return { holds: late.at > early.at && late.layer !== null, numbers, text: tour.decided.text(numbers), note: tour.decided.note, at: { view: "stream", step: late.row } };
   },
 };

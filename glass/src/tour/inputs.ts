@@ -34,7 +34,7 @@ function wordsIn(scene: Scene, sequence: string): WordPieces[] {
 
 /** The word as a reader writes it. */
 function spelled(word: WordPieces): string {
-  return word.parts.map((part) => bare(part).replace(/^##(?=.)/, "")).join("");
+  return word.parts.map((part) => part.replace(/^[▁␣ ]|^##(?=.)/, "")).join("");
 }
 
 function vocabularySize(scene: Scene): number {

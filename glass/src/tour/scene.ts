@@ -51,7 +51,7 @@ export function stepsOf(scene: Scene, op: string): Step[] {
 
 /** A piece in a sentence: without the marks of spaces. */
 export function bare(piece: string): string {
-  return piece.replace(/^[▁␣\s]+|[▁␣\s]+$/g, "") || "space";
+  return piece.replace(/^[▁␣\s]+|[▁␣\s]+$/g, "") || "␣";
 }
 
 /** Pieces that are words or parts of words. */

@@ -84,7 +84,7 @@ export const tour = {
     turned: (n: { pairs: number; first: number; last: number }) =>
       "Nothing is added to a row for its place. Instead every query and key is rotated, further for each position: of the " +
       `${n.pairs} pairs of numbers, the first turns by ${places(n.first, 1)}° from one position to the next, the last by ${places(n.last, 3)}°.`,
-    bias: "Nothing is added to a row for its place. Instead each head adds a learned number to its scores, which depends only on how far apart the two pieces are.",
+    bias: "Nothing is added to a row for its place. Instead each head adds a learned number to its scores, which depends only on how far apart query and key are.",
     order: "This model reads one piece after the other. The order is the order of reading: nothing has to be added for it.",
   },
   parameters: {
