@@ -4,6 +4,7 @@ import { render } from "preact";
 import type { Source } from "./engine/header";
 import { followState, readAddress } from "./state/address";
 import { followKeys } from "./state/keys";
+import { readoutFor } from "./state/inside";
 import { labelsOf, spoken } from "./state/labels";
 import { fromHash, select } from "./state/selection";
 import { attentions, checks, isOutputRow, reckoner, runA, source, type Reckoner } from "./state/store";
@@ -26,9 +27,12 @@ function selectFirst(): void {
   const { shape, data } = run.pass.values(first.pattern.name);
   const [rows, columns] = [shape.at(-2)!, shape.at(-1)!];
   const [queries, keys] = [labelsOf(first.pattern, -2, rows, run), labelsOf(first.pattern, -1, columns, run)];
+  const said = isOutputRow(first.pattern) ? readoutFor(run) : null;
+  const asked = said && new Set(said.answer); // of a text that is continued its end, of one with gaps those
   const place = (i: number) => ({ head: Math.floor(i / (rows * columns)), query: Math.floor(i / columns) % rows, key: i % columns });
   let [best, most] = [0, -1];
   data.forEach((share, i) => {
+    if (asked && !asked.has(place(i).query)) return;
     const score = worthShowing(share, queries[place(i).query], keys[place(i).key]);
     if (score > most) [best, most] = [i, score];
   });

@@ -138,7 +138,7 @@ export interface Neuron {
   step: string; // the hidden layer, where it can be silenced
   neuron: number;
   row: number;
-  active: number; // its value
+  active: number; // its value there
   value: number; // what it adds
 }
 
@@ -167,14 +167,24 @@ export function topNeurons(sight: Sight, added: string, weights: Weights, n: num
   return { top: all.slice(0, n), count: all.length, rest: sum(all.slice(n).map((one) => one.value)), bias: sum(pulled.biases.values()) };
 }
 
-function* neuronsOf(sight: Sight, step: string, pulled: Pulled): Iterable<Neuron> {
+/** Where several rows count, a neuron's parts are added up, and its row is that of the largest. */
+function neuronsOf(sight: Sight, step: string, pulled: Pulled): Neuron[] {
   const value = sight.values(step);
+  const found: Neuron[] = [];
+  const most: number[] = [];
   for (const [row, g] of pulled.stops.get(step) ?? []) {
     for (let neuron = 0; neuron < g.length; neuron++) {
       const active = value.data[row * g.length + neuron]!;
-      yield { step, neuron, row, active, value: active * g[neuron]! };
+      const part = active * g[neuron]!;
+      const known = (found[neuron] ??= { step, neuron, row, active, value: 0 });
+      known.value += part;
+      if (Math.abs(part) > (most[neuron] ?? -1)) {
+        most[neuron] = Math.abs(part);
+        Object.assign(known, { row, active });
+      }
     }
   }
+  return found;
 }
 
 /** The length of each row; and how large what was added is beside what it was added to. */

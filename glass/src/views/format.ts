@@ -35,6 +35,11 @@ export function percent(value: number): string {
   return `${shown.toFixed(Math.abs(shown) >= 99.95 ? 0 : 1).replace("-", MINUS)}%`;
 }
 
+/** Nats and other small sums: three digits after the point. */
+export function nats(value: number): string {
+  return Math.abs(value) < 0.0005 ? "0" : value.toFixed(Math.abs(value) < 10 ? 3 : 1).replace("-", MINUS);
+}
+
 /** A difference, with its sign. */
 export function withSign(value: number, text: (value: number) => string = brief): string {
   return value > 0 ? `+${text(value)}` : text(value);

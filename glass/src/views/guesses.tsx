@@ -17,6 +17,7 @@ export interface GuessProps {
   points: readonly string[]; // from the bottom up
   places: readonly string[]; // what is said at each
   inputs: readonly string[]; // what is read at each
+  inputsName: string;
   picked: ReadonlySignal<{ point: number; place: number }>;
   onPick(point: number, place: number): void;
   title: string;
@@ -235,7 +236,7 @@ export function Guesses(props: GuessProps) {
             {names.map((name, row) => <span key={row} class="label" data-on={props.points.length - 1 - row === props.picked.value.point ? "" : undefined} style={{ top: `${row * place.down}px`, height: `${place.down}px` }}>{name}</span>)}
           </div>
           <Body props={props} place={place} hover={hover} />
-          <div class="foot" style={{ width: `${place.left}px` }} aria-hidden="true">{T.stream.before} →</div>
+          <div class="foot" style={{ width: `${place.left}px` }} aria-hidden="true">{props.inputsName} →</div>
           <Columns props={props} place={place} below />
         </div>
       )}

@@ -4,7 +4,7 @@ import { chosenHead, keyAt, ranking, verdict, type Ranked } from "../state/headf
 import { T } from "../state/strings";
 import { ofVector } from "../state/worth";
 import { useWidth } from "./canvas";
-import { brief, percent } from "./format";
+import { brief, nats, percent } from "./format";
 import { chooseHead, longTag, nameOfHead } from "./heads-map";
 
 const HEIGHT = 220;
@@ -38,7 +38,7 @@ function labelled(wanted: Ranked[], scale: Scale): Set<string> {
 function Mark({ one, scale, on, labelled }: { one: Ranked; scale: Scale; on: boolean; labelled: boolean }) {
   const [x, y] = at(one, scale);
   const cross = one.place.kind.includes("cross");
-  const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), brief(one.loss));
+  const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), nats(one.loss));
   const left = x > scale.width / 2;
   return (
     <g class={on ? "dot on" : "dot"} onClick={() => chooseHead(one.place)}>
@@ -62,7 +62,7 @@ function Axes({ scale }: { scale: Scale }) {
   const little = verdict.value?.little ?? 0;
   return (
     <g class="axes">
-      {verdict.value && <rect class="corner" x={PAD.left + 0.6 * wide} width={0.4 * wide} y={y(little)} height={Math.max(6, y(-little) - y(little))} />}
+      {verdict.value && <rect class="corner" x={PAD.left + 0.6 * wide} width={0.4 * wide} y={Math.max(PAD.top, y(little))} height={Math.max(6, Math.min(HEIGHT - PAD.bottom, y(-little)) - Math.max(PAD.top, y(little)))} />}
       {ticks(scale.low, scale.high).map((value) => (
         <g key={value}><line x1={PAD.left} x2={scale.width - PAD.right} y1={y(value)} y2={y(value)} class={value === 0 ? "zero" : undefined} /><text x={PAD.left - 6} y={y(value) + 4} text-anchor="end">{brief(value).replace(/\.?0+$/, "") || "0"}</text></g>
       ))}
@@ -130,7 +130,7 @@ function Row({ one, top }: { one: Ranked; top: number }) {
   return (
     <tr data-on={on ? "" : undefined}>
       <th scope="row"><button type="button" class="plain" aria-pressed={on} onClick={() => chooseHead(one.place)}>{nameOfHead(one.place)}{one.tags && <small>{longTag(one.tags.looks)}</small>}</button></th>
-      <td class="num">{brief(one.loss)}</td>
+      <td class="num">{nats(one.loss)}</td>
       <td class="bar" aria-hidden="true"><i class={one.loss < 0 ? "minus" : "plus"} style={{ width: `${(100 * Math.abs(one.loss)) / top}%` }} /></td>
       <td class="num">{one.tags ? one.tags.sharpness.toFixed(2) : ""}</td>
     </tr>

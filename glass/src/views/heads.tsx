@@ -9,12 +9,13 @@ import { spoken } from "../state/labels";
 import { attentions, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { heads, measure, ofVector, removal, stopMeasuring, stopped, worths } from "../state/worth";
-import { brief, percent } from "./format";
+import { nats, percent } from "./format";
 import { HeadsChart, HeadsRanking } from "./heads-chart";
 import { HeadsMap, nameOfHead } from "./heads-map";
 import { HeadPattern, Rollout } from "./heads-pattern";
 import { WithPieces } from "./tokens";
 
+const SMALL = 0.1; // nats: a tenth of the probability
 const rolled = signal(false); // whether rollout is shown instead of one head
 
 /** Tags first, then the worth of one head after the other; again for every other run or way of removal. */
@@ -57,13 +58,13 @@ function Verdict() {
   const words = T.heads.verdict;
   const { most, sharpIdle, harmful } = found;
   const name = nameOfHead(most.place);
-  const small = most.total < 0.02;
+  const small = most.total < SMALL;
+  const first = small ? words.allSmall(name, nats(most.total)) : ofVector.value ? words.mostVector(name, nats(most.total)) : words.most(name, nats(most.total), times(most.total));
   return (
     <p class="lead verdict">
-      {small ? words.allSmall : ofVector.value ? words.mostVector(name, brief(most.total)) : words.most(name, brief(most.total), times(most.total))}
-      {" "}{!small && words.idle(found.idle, found.count, brief(found.little))}
-      {" "}{sharpIdle && <b>{words.sharp(nameOfHead(sharpIdle.worth.place), percent(sharpIdle.tags.top), brief(sharpIdle.worth.total))}</b>}
-      {" "}{harmful && !ofVector.value && words.harmful(nameOfHead(harmful.place), brief(-harmful.total))}
+      {first} {!small && found.idle > 0 && words.idle(found.idle, found.count, nats(found.little))}
+      {" "}{sharpIdle && <b>{words.sharp(nameOfHead(sharpIdle.worth.place), percent(sharpIdle.tags.top), nats(sharpIdle.worth.total))}</b>}
+      {" "}{harmful && !ofVector.value && words.harmful(nameOfHead(harmful.place), nats(-harmful.total))}
     </p>
   );
 }

@@ -76,7 +76,7 @@ export function Path() {
   if (!found || !question || !said) return null;
   const lines = adding.value;
   const top = largest(lines.map((line) => line.value));
-  const headTop = largest([...splits.value.values()].flatMap((split) => split.heads.map((head) => head.value)));
+  const headTop = Math.max(top / 4, largest([...splits.value.values()].flatMap((split) => split.heads.map((head) => head.value))));
   const best = lines.filter((line) => line.layer !== null).reduce<Line | null>((most, line) => (most && most.value >= line.value ? most : line), null);
   const words = T.stream.path;
   return (

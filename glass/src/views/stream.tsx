@@ -53,7 +53,7 @@ function GuessesOf({ table }: { table: LensTable }) {
   const since = useMemo(() => (at: number) => { void table.version.value; return decided(table, at); }, [table]);
   return (
     <Guesses
-      guess={guess} decided={since} chosen={said.chosen} name={candidateName} points={points} places={saidAtPlaces.value} inputs={inputsOfPlaces.value}
+      guess={guess} decided={since} chosen={said.chosen} name={candidateName} points={points} places={saidAtPlaces.value} inputs={inputsOfPlaces.value} inputsName={said.kind === "next" ? T.stream.before : T.stream.piece}
       picked={picture} onPick={choosePoint} title={T.stream.title(placeName(place.value))}
     />
   );

@@ -31,7 +31,7 @@ export const stream = {
   here: "here",
   hereNote: "◂: from here on the best guess never changes",
   after: "after",
-  before: "piece before",
+  before: "piece before", piece: "piece",
   says: "says",
   reads: "reads",
   cell: (place: string, point: string, guess: string, share: string, chosen: string, rank: number) => `${place}, after “${point}”: best guess “${guess}” ${share}; “${chosen}” is number ${COUNTS.format(rank)}`,
