@@ -56,15 +56,25 @@ function whatIs(name: string): string {
   return { vectors: "token", places: "position" }[last(name)] ?? last(name);
 }
 
+/** What a recurrent model reads of another stack: the joined mixtures. */
+function contextsOf(sight: Sight): Step[] {
+  return sight.program.steps.filter((step) => step.op === "join_heads" && step.part.includes("attention"));
+}
+
 /** What every sub-layer of a stream and its inputs add to a logit. */
 export function contributionsTo(sight: Sight, stream: Stream, readout: Readout, question: Question): Contributions {
-  const known = new Map(stream.points.filter((point) => point.added).map((point) => [source(point.added!, sight.steps), point]));
-  const stops = new Set(known.keys());
+  const added = stream.points.filter((point) => point.layer !== null);
+  const known = new Map(added.map((point) => [source(point.added ?? point.step, sight.steps), point]));
+  const contexts = added.some((point) => point.added) ? [] : contextsOf(sight);
+  const stops = new Set([...known.keys(), ...contexts.map((step) => step.name)]);
   const pulled = pull(sight, readout.step, seed(sight, readout, question), stops);
   const order = new Map(sight.program.steps.map((step, index) => [step.name, index]));
   const parts: Part[] = [...pulled.stops].map(([step, weights]) => {
     const point = known.get(step);
-    return { step, what: point?.what ?? whatIs(step), layer: point?.layer ?? null, value: worth(sight.values(step), weights).total };
+    const context = contexts.find((one) => one.name === step);
+    const what = point?.what ?? (context ? context.part.split(".").at(-1)! : whatIs(step));
+    const layer = point?.layer ?? (context ? 0 : null);
+    return { step, what, layer, value: worth(sight.values(step), weights).total };
   });
   parts.sort((one, other) => order.get(one.step)! - order.get(other.step)!);
   const biases = sum(pulled.biases.values());

@@ -45,6 +45,27 @@ export function source(name: string, steps: ReadonlyMap<string, Step>): string {
   }
 }
 
+/** Whether a model hands a state from one time step to the next instead of adding to a stream. */
+export function isRecurrent(program: Program): boolean {
+  return !program.steps.some((step) => AFTER.test(step.name)) && program.steps.some((step) => step.name.endsWith(".hidden") && step.op === "part");
+}
+
+/** The states of a recurrent model's layers, as a stream to which nothing is added: what is read, then each layer's
+ * state, in the order of the text. */
+export function statesOf(program: Program): Stream[] {
+  const streams = new Map<string, Stream>();
+  for (const step of program.steps) {
+    const { stack, layer, what } = partOf(step.part);
+    const begins = step.op === "embed" && !streams.has(stack);
+    if (!begins && !(step.name.endsWith(".hidden") && step.op === "part")) continue;
+    const stream = streams.get(stack) ?? { stack, points: [] };
+    streams.set(stack, stream);
+    const turned = program.steps.find((one) => one.op === "reverse" && one.inputs[0] === step.name);
+    stream.points.push({ step: turned?.name ?? step.name, added: null, layer: begins ? null : layer, what, part: step.part });
+  }
+  return [...streams.values()].filter((stream) => stream.points.length > 1);
+}
+
 /** The residual streams of all stacks, in the order of the forward pass. */
 export function streamsOf(program: Program): Stream[] {
   const steps = new Map(program.steps.map((step) => [step.name, step]));

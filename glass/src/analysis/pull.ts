@@ -200,8 +200,49 @@ const withOdds: Rule = (walk, step, rows) => {
   return true;
 };
 
+// --- What recurrent models add ----------------------------------------------------------------------------------------
+
+/** Along the last axis. */
+const beside: Rule = (walk, step, rows) => {
+  let begin = 0;
+  for (const name of step.inputs) {
+    const width = widthOf(walk.sight.values(name));
+    for (const [row, g] of rows) plus(walk.open, name, row, g.subarray(begin, begin + width));
+    begin += width;
+  }
+  return true;
+};
+
+const columns: Rule = (walk, step, rows) => {
+  const width = widthOf(walk.sight.values(step.inputs[0]!));
+  for (const [row, g] of rows) {
+    const back = new Float64Array(width);
+    back.set(g, Number(step.settings["begin"]));
+    plus(walk.open, step.inputs[0]!, row, back);
+  }
+  return true;
+};
+
+const reverse: Rule = (walk, step, rows) => {
+  const count = rowsOf(walk.sight.values(step.name));
+  for (const [row, g] of rows) plus(walk.open, step.inputs[0]!, count - 1 - row, g);
+  return true;
+};
+
+/** Which of two neighbours is the larger is frozen. */
+const maxout: Rule = (walk, step, rows) => {
+  const x = walk.sight.values(step.inputs[0]!);
+  for (const [row, g] of rows) {
+    const back = new Float64Array(2 * g.length);
+    const at = row * back.length;
+    for (let i = 0; i < g.length; i++) back[2 * i + (x.data[at + 2 * i + 1]! > x.data[at + 2 * i]! ? 1 : 0)] = g[i]!;
+    plus(walk.open, step.inputs[0]!, row, back);
+  }
+  return true;
+};
+
 const RULES: Record<string, Rule> = {
-  multiply, with_odds: withOdds, same, add, scale, linear, gain, divide, center, activation, pick, mean_rows: meanRows, concat, join_heads: joinHeads, mix,
+  beside, columns, reverse, maxout, weigh: mix, multiply, with_odds: withOdds, same, add, scale, linear, gain, divide, center, activation, pick, mean_rows: meanRows, concat, join_heads: joinHeads, mix,
 };
 
 /** Walks back from one or several numbers of a step to the given stops, and to whatever is not linear. */

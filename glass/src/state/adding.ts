@@ -5,7 +5,7 @@ import { contributionsTo, splitByHead, topNeurons, type Contributions, type Neur
 import type { Point, Stream } from "../analysis/graph";
 import { logitsAt } from "../analysis/readout";
 import { largest } from "../engine/tensor";
-import { engineOf, output, candidateOf, placeOf, readout, settled, sightOf, streams } from "./inside";
+import { engineOf, output, candidateOf, placeOf, readout, recurrent, settled, sightOf, streams } from "./inside";
 import { picked } from "./selection";
 import { attentions, run, stepNamed } from "./store";
 import { T } from "./strings";
@@ -22,7 +22,7 @@ export const shownStream = computed<Stream | null>(() => {
 export const isOutputStream = computed(() => shownStream.value !== null && shownStream.value === output.value?.stream);
 
 /** Whether the stream is normed after each sub-layer: then every part goes through the norms that follow it. */
-export const isPostNorm = computed(() => (output.value?.stream.points.slice(1) ?? []).some((point) => stepNamed(point.step)?.op !== "add"));
+export const isPostNorm = computed(() => !recurrent.value && (output.value?.stream.points.slice(1) ?? []).some((point) => stepNamed(point.step)?.op !== "add"));
 
 /** "block 2: reads the source" */
 export function pointName(point: Point): string {

@@ -1,12 +1,12 @@
 // The choice that is looked at: the logits of the selected place, and what a sampler leaves of them.
 
 import { computed, signal } from "@preact/signals";
-import { logitsAt } from "../analysis/readout";
+import { logitsAt, logTotal } from "../analysis/readout";
 import { ordered, sample, smoothed, type Allowed, type Sampler } from "../analysis/samplers";
 import type { Run } from "../engine/header";
-import { place, readout } from "./inside";
+import { place, readout, readoutA } from "./inside";
 import { picked } from "./selection";
-import { header, run } from "./store";
+import { header, mode, run, runA } from "./store";
 
 export const PLAIN: Sampler = { temperature: 1, topK: 0, topP: 1 };
 export const sampler = signal<Sampler>(PLAIN);
@@ -14,6 +14,15 @@ export const sampler = signal<Sampler>(PLAIN);
 export const logits = computed<Float32Array | null>(() => {
   const [said, of] = [readout.value, run.value];
   return said && of ? logitsAt(of.pass.values(said.step), said, place.value) : null;
+});
+
+/** log P of each candidate at this place in A, while B or the difference is shown. */
+export const inA = computed<Float32Array | null>(() => {
+  const [a, said] = [runA.value, readoutA.value];
+  if (mode.value === "A" || !a || !said || run.value === a || place.value >= said.places) return null;
+  const values = logitsAt(a.pass.values(said.step), said, place.value);
+  const total = logTotal(values);
+  return values.map((value) => value - total);
 });
 
 const orders = new WeakMap<Run, Map<number, Uint32Array>>();

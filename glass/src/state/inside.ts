@@ -1,7 +1,7 @@
 // What several views need of the shown run: what it says at each place, its streams, and the selection once it rests.
 
 import { computed, effect, signal } from "@preact/signals";
-import { outputOf, streamsOf, type Apply, type Sight } from "../analysis/graph";
+import { isRecurrent, outputOf, statesOf, streamsOf, type Apply, type Sight } from "../analysis/graph";
 import { cellOf, readoutOf, type Readout } from "../analysis/readout";
 import type { Run } from "../engine/header";
 import { compute, ForwardPass, stepsOf, type Engine } from "../engine/run";
@@ -9,7 +9,8 @@ import { numbered } from "./labels";
 import { picked, select, selection, type Selection } from "./selection";
 import { header, program, run, runA, stepNamed, vocabularyText } from "./store";
 
-export const streams = computed(() => (program.value ? streamsOf(program.value) : []));
+export const recurrent = computed(() => program.value !== null && isRecurrent(program.value));
+export const streams = computed(() => (program.value ? (recurrent.value ? statesOf : streamsOf)(program.value) : []));
 export const output = computed(() => (program.value ? outputOf(program.value, streams.value) : null));
 
 /** What computes a run's steps; null where they are only recorded. */
@@ -37,7 +38,7 @@ export function sightOf(of: Run): Sight {
 /** Whether the file has the weights that the output is made with: without them nothing can be read out of the stream. */
 export const canReadOut = computed(() => {
   const weights = header.value?.weights ?? {};
-  return engineOf(run.value) !== null && (output.value?.tail ?? []).every((step) => step.weights.every((name) => name in weights));
+  return !recurrent.value && engineOf(run.value) !== null && (output.value?.tail ?? []).every((step) => step.weights.every((name) => name in weights));
 });
 
 export function applyWith(engine: Engine): Apply {

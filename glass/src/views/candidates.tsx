@@ -1,7 +1,7 @@
 // All candidates of one place: their probabilities on a logarithmic axis, and the most likely ones as a list.
 
 import { useMemo } from "preact/hooks";
-import { allowed, bounds, candidate, logits, order, positionOf, sampler } from "../state/choosing";
+import { allowed, bounds, candidate, inA, logits, order, positionOf, sampler } from "../state/choosing";
 import { candidateName, place, readout, selectPlace } from "../state/inside";
 import { force, source, whatIf } from "../state/store";
 import { T } from "../state/strings";
@@ -135,6 +135,7 @@ function Row({ id, sampled }: { id: number; sampled: boolean }) {
       <td class="num">{brief(logits.value![id]!)}</td>
       <td class="num">{chance(share)}</td>
       <td class="bar" aria-hidden="true"><LogBar share={share} on={found.after[id]! > 0} /></td>
+      {inA.value && <td class="num">{chance(Math.exp(inA.value[id]!))}</td>}
       {sampled && <td class="num">{found.after[id] ? chance(found.after[id]!) : "–"}</td>}
     </tr>
   );
@@ -154,7 +155,7 @@ export function Candidates() {
     <section class="candidates">
       <h3>{few && said.kind !== "span" ? T.choice.tableClasses : T.choice.table}</h3>
       <table>
-        <thead><tr><th /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th />{sampled && <th class="num">{words.after}</th>}</tr></thead>
+        <thead><tr><th /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th />{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
         <tbody>{ids.map((id) => <Row id={id} sampled={sampled} key={id} />)}</tbody>
       </table>
       <Force />

@@ -1,6 +1,6 @@
 // View 6: why this word? All candidates of one place, what sampling would leave of them, and the search.
 
-import { allowed, bounds, candidate, writes } from "../state/choosing";
+import { allowed, bounds, candidate, inA, writes } from "../state/choosing";
 import { candidateName, inputsOfPlaces, place, readout, saidAtPlaces, selectPlace } from "../state/inside";
 import { run } from "../state/store";
 import { T } from "../state/strings";
@@ -57,7 +57,7 @@ function Lead() {
   const text = id === first
     ? T.choice.lead(candidateName(id), share(id), candidateName(second), share(second))
     : T.choice.leadSecond(candidateName(id), share(id), candidateName(first), share(first));
-  return <p class="lead"><WithPieces text={text} /> {limits && T.choice.ceiling(percent(limits.ceiling), String(limits.smoothing))}</p>;
+  return <p class="lead"><WithPieces text={text} /> {limits && T.choice.ceiling(percent(limits.ceiling), String(limits.smoothing))} {inA.value && T.choice.isB}</p>;
 }
 
 export function Choice() {

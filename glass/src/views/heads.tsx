@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { fillTags, forPiece, verdict } from "../state/headfacts";
 import { chosenAttention, chosenHead } from "../state/headfacts";
-import { placeName, readout, place } from "../state/inside";
+import { place, placeName, readout, recurrent } from "../state/inside";
 import { spoken } from "../state/labels";
 import { attentions, run, source } from "../state/store";
 import { T } from "../state/strings";
@@ -120,6 +120,7 @@ export function Heads() {
       <Title />
       <Verdict />
       <Controls />
+      {recurrent.value && <p class="note">{T.heads.recurrent}</p>}
       <HeadsMap />
       {source.value?.live && <div class="row panel facts-of-heads"><HeadsChart /><HeadsRanking /></div>}
       <Below />

@@ -7,6 +7,7 @@ import { lengths } from "../analysis/contributions";
 import type { Stream } from "../analysis/graph";
 import { shares, through } from "../analysis/lens";
 import { logitsAt } from "../analysis/readout";
+import type { Tensor } from "../engine/header";
 import { largest as best } from "../engine/tensor";
 import { pointName } from "../state/adding";
 import { applyWith, candidateName, engineOf, output, place, readout, sightOf } from "../state/inside";
@@ -33,14 +34,30 @@ function matrixOf(rows: ArrayLike<number>[], top?: number): Cells {
   return { values, offset: 0, rows: rows.length, columns, signed: false, top: top ?? (largest(values) || 1) };
 }
 
+/** How much of a state is new at each place, beside the length of the one before; a backwards layer comes from the end. */
+function renewed({ data, shape }: Tensor, backwards: boolean): Float64Array {
+  const [rows, width] = shape.slice(-2) as [number, number];
+  return Float64Array.from({ length: rows }, (_, row) => {
+    const before = backwards ? row + 1 : row - 1;
+    let [change, size] = [0, 0];
+    for (let i = 0; i < width; i++) {
+      const old = before >= 0 && before < rows ? data[before * width + i]! : 0;
+      change += (data[row * width + i]! - old) ** 2;
+      size += old ** 2;
+    }
+    return size ? Math.sqrt(change / size) : 1;
+  });
+}
+
 /** Length of the stream at each point; or the length of what was added, divided by that of what it was added to. */
 function numbersOf(stream: Stream, what: What): ArrayLike<number>[] {
   const of = run.value!;
   const points = what === "length" ? stream.points : stream.points.slice(1);
   return points.map((point, i) => {
     if (what === "length") return lengths(of.pass.values(point.step));
+    if (!point.added) return renewed(of.pass.values(point.step), (stepNamed(point.step)?.part ?? "").endsWith("backwards"));
     const before = lengths(of.pass.values(stream.points[i]!.step));
-    return lengths(of.pass.values(point.added!)).map((value, at) => value / (before[at]! || 1));
+    return lengths(of.pass.values(point.added)).map((value, at) => value / (before[at]! || 1));
   }).reverse();
 }
 

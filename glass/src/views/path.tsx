@@ -2,7 +2,7 @@
 
 import type { Split } from "../analysis/contributions";
 import { againstNext, asked, contributions, isPostNorm, openPart, splits } from "../state/adding";
-import { candidateName, readout } from "../state/inside";
+import { candidateName, readout, recurrent } from "../state/inside";
 import { select } from "../state/selection";
 import { T } from "../state/strings";
 import { largest } from "./cells";
@@ -29,7 +29,7 @@ function HeadCells({ split, top, line }: { split: Split; top: number; line: Line
         const scale = value < 0 ? colours.minus : colours.plus;
         const step = Math.round(255 * Math.min(1, Math.abs(value) / (top || 1)));
         const words = T.stream.path.head(head + 1, withSign(value));
-        const text = split.heads.length > 8 ? "" : Math.abs(value) < 0.05 ? "0" : withSign(value, (number) => number.toFixed(Math.abs(number) < 0.95 ? 1 : 0).replace("-", "−"));
+        const text = split.heads.length > 6 ? "" : Math.abs(value) < 0.05 ? "0" : withSign(value, (number) => number.toFixed(Math.abs(number) < 0.95 ? 1 : 0).replace("-", "−"));
         return <button type="button" key={head} title={words} aria-label={words} style={{ background: scale.css[step], color: scale.text[step] }} onClick={() => { line.choose(); select({ head }); }}>{text}</button>;
       })}
     </span>
@@ -66,7 +66,6 @@ function Question() {
 
 function Total() {
   const found = contributions.value!;
-  if (found.missing.length) return <p class="warn">{T.stream.path.missing}</p>;
   const words = againstNext.value ? T.stream.path.totalAgainst : T.stream.path.total;
   return <p class="note total">{words(full(found.total), full(found.logit), tiny(Math.abs(found.total - found.logit)))}</p>;
 }
@@ -74,6 +73,7 @@ function Total() {
 export function Path() {
   const [found, question, said] = [contributions.value, asked.value, readout.value];
   if (!found || !question || !said) return null;
+  if (found.missing.length) return <p class="note">{T.stream.path.missing}</p>;
   const lines = adding.value;
   const top = largest(lines.map((line) => line.value));
   const headTop = Math.max(top / 4, largest([...splits.value.values()].flatMap((split) => split.heads.map((head) => head.value))));
@@ -82,7 +82,7 @@ export function Path() {
   return (
     <section class="panel path">
       <h3><WithPieces text={words.title(candidateName(question.candidate))} /></h3>
-      <p class="note">{words.lead(isPostNorm.value ? words.frozenMore : words.frozen)} {best && words.most(best.name, withSign(best.value))}</p>
+      <p class="note">{words.lead(recurrent.value ? words.kept : isPostNorm.value ? words.frozenMore : words.frozen)} {best && words.most(best.name, withSign(best.value))}</p>
       <Question />
       <table>
         <thead class="sr"><tr><th>{words.step}</th><th /><th>{words.adds}</th><th>{words.heads}</th></tr></thead>

@@ -31,7 +31,7 @@ function lineOf(part: Part, place: number): Line {
   const guess = at >= 0 ? table?.guesses[at]?.[place] : undefined;
   return {
     step: part.step, layer: part.layer, value: part.value,
-    name: point ? pointName(point) : (NAMES[part.what] ?? part.what.replaceAll("_", " ")),
+    name: point ? pointName(point) : part.layer !== null ? T.stream.block(part.layer + 1, T.stream.names[part.what] ?? part.what) : (NAMES[part.what] ?? part.what.replaceAll("_", " ")),
     guess: guess ? { name: candidateName(guess.best), prob: guess.prob } : null,
     choose: () => {
       const kind = point && point.what.includes("attention") ? { kind: point.what } : {};

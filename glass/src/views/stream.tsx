@@ -3,10 +3,10 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { asked, isOutputStream, pointName, pointOf, shownStream } from "../state/adding";
-import { canReadOut, candidateName, inputsOfPlaces, output, place, placeName, readout, saidAtPlaces, selectPlace, streams } from "../state/inside";
+import { canReadOut, candidateName, inputsOfPlaces, output, place, placeName, readout, recurrent, saidAtPlaces, selectPlace, streams } from "../state/inside";
 import { decided, followLens, lensTable, type LensTable } from "../state/lensing";
 import { picked, select } from "../state/selection";
-import { run, source, stepNamed } from "../state/store";
+import { mode, run, source, stepNamed } from "../state/store";
 import { T } from "../state/strings";
 import { computed } from "@preact/signals";
 import { percent } from "./format";
@@ -92,6 +92,7 @@ function Picture() {
 
 function Title() {
   const [said, stream] = [readout.value, shownStream.value];
+  if (recurrent.value) return <h2>{T.stream.titleStates(stream?.stack ?? "")}</h2>;
   if (!said || !isOutputStream.value) return <h2>{stream?.stack ? T.stream.titleLengths(stream.stack) : T.stream.titlePlain}</h2>;
   const name = candidateName(asked.value?.candidate ?? said.chosen[place.value]!);
   return <h2><WithPieces text={T.stream.title(name)} /></h2>;
@@ -100,6 +101,7 @@ function Title() {
 /** What can be seen here, and what cannot and why. */
 function Lead() {
   const table = lensTable.value;
+  if (recurrent.value) return <p class="lead">{T.stream.leadStates}</p>;
   if (!isOutputStream.value) return <p class="lead">{readout.value ? T.stream.leadLengths : T.stream.noOutput}</p>;
   if (!readout.value) return <p class="lead">{T.stream.noOutput}</p>;
   if (!table) return <p class="lead">{T.stream.noWeights}</p>;
@@ -116,6 +118,7 @@ export function Stream() {
       <Title />
       <Lead />
       <Controls />
+      {mode.value === "B-A" && <p class="note">{T.stream.isB}</p>}
       <section class="panel">
         <Picture />
         {guessing && what.value === "guess" && <details><summary>{T.stream.leadShort}</summary><p class="note">{T.stream.lead} {T.stream.method}</p></details>}

@@ -31,6 +31,7 @@ export const heads = {
   },
   progress: (done: number, all: number) => `${COUNTS.format(done)} of ${COUNTS.format(all)} heads removed and put back`,
   stop: "Stop", resume: "Measure the rest",
+  recurrent: "The mixture is removed where the piece is chosen; the recurrent state has still read it.",
   notLive: "What a head is worth needs the weights, which are not in this page.",
 
   what: "What is measured", forAnswer: "the whole answer", forPiece: (piece: string) => `“${piece}”`,
