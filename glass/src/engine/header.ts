@@ -146,6 +146,7 @@ export interface TraceRecord {
   search?: SearchRecord;
   values: Record<string, ArrayRef>; // recorded by Python, float32
   proof: Record<string, Proof>; // of every step
+  rounding?: number; // how far Python's own float32 values are from the same computed in float64, relative, at the worst tap
   image?: ArrayRef; // the input of the sequence of kind "image"
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassformer.explain.glass.chunks import Chunks
-from glassformer.explain.glass.proof import proof_of
+from glassformer.explain.glass.proof import proof_of, rounded
 from glassformer.explain.glass.tiers import KINDS, Plan, Stored
 from glassformer.explain.glass.trace import ReadBy, Subject, Watched
 from glassformer.explain.ops import ops_to_dict
@@ -63,6 +63,7 @@ def tokenizer_of(part: ReadBy, chunks: Chunks) -> dict[str, Any]:
 def record_of(one: Watched, stored: Stored, subject: Subject, chunks: Chunks) -> dict[str, Any]:
     found = one.trace.to_dict(subject.program)
     found["values"] = {name: chunks.add(one.values[name], kind).to_dict() for name, kind in stored.kinds.items()}
+    found["rounding"] = rounded(one.error)
     found["proof"] = {name: proof_of(name, value) for name, value in one.values.items()}
     for name, what in subject.program.sequences.items():
         if what == "image":

@@ -12,7 +12,7 @@ from glassformer.decode.settings import DecodeSettings
 from glassformer.decode.tree import watched
 from glassformer.tasks.generation import GenerateOptions, LanguageModel
 from glassformer.tasks.generation.generator import ContinuationGenerator
-from glassformer.tasks.generation.inputs import start_token
+from glassformer.tasks.generation.inputs import Inputs, PromptInputs, start_token
 from glassformer.tasks.model import LoadedModel
 from glassformer.tasks.text_generator import TextGenerator
 from glassformer.tasks.translation.constraints import Sentences
@@ -32,12 +32,21 @@ def decoding_of(model: LoadedModel) -> dict[str, Any] | None:
     if isinstance(model, Translator):
         return translator_decoding(model)
     if isinstance(model, LanguageModel):
-        new = CONTINUED if model.continues_prompt else ANSWERED
         start = CONTINUES_TEXT if model.continues_prompt else start_token(model.bundle.marks)
-        return written_by(model.generator, start=start, limit=new)
+        return written_by(model.generator, start=start, limit=limit_of(model.inputs))
     if isinstance(model, ImageModel) and model.bundle.kind == "captioner":
-        return written_by(model.caption_generator(), start=start_token(model.bundle.marks), limit=ANSWERED)
+        generator = model.caption_generator()
+        limit = min(ANSWERED, model.model.config.max_length)
+        return written_by(generator, start=start_token(model.bundle.marks), limit=limit)
     return None
+
+
+def limit_of(inputs: Inputs) -> int | dict[str, int]:
+    """The most new tokens: as usual, or as many as the model has positions for."""
+    if isinstance(inputs, PromptInputs):
+        return {"times": -1, "plus": inputs.longest + 1, "max": CONTINUED}  # as `PromptInputs.budget`
+    longest = inputs.budget(())
+    return ANSWERED if longest is None else min(ANSWERED, longest)
 
 
 def translator_decoding(model: Translator) -> dict[str, Any]:
@@ -71,7 +80,7 @@ def rules_of(settings: DecodeSettings) -> dict[str, list[str]]:
     return {"rules": rules} if rules else {}
 
 
-def written_by(generator: ContinuationGenerator, *, start: int, limit: int) -> dict[str, Any]:
+def written_by(generator: ContinuationGenerator, *, start: int, limit: int | dict[str, int]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "start": start,
         "end": generator.eos,
