@@ -69,7 +69,7 @@ export interface Wanted {
   tier?: Header["tier"];
   weights?: (name: string) => boolean; // those in the file
   stored?: (step: string, tapped: boolean) => boolean; // recorded steps
-  tokenizers?: Record<string, { file: object; shown: string[] } & Partial<TokenizerInfo>>;
+  tokenizers?: Record<string, { file: object; shown: string[] } & Omit<Partial<TokenizerInfo>, "file" | "shown">>;
   decoding?: Decoding;
   head?: Header["task"]["head"];
 }

@@ -100,12 +100,13 @@ export class HelpedSource extends ModelSource {
     header: Header,
     chunks: Chunks,
     private readonly code: string,
+    private readonly short = SHORT,
   ) {
     super(header, chunks);
   }
 
   override async run(text: string, options: RunOptions = {}): Promise<Run> {
-    if (!this.live || this.multiplications(text, options) < SHORT) return super.run(text, options);
+    if (!this.live || this.multiplications(text, options) < this.short) return super.run(text, options);
     const found = await this.asked({ kind: "run", text, options });
     return found && "run" in found ? this.received(found.run) : super.run(text, options);
   }

@@ -84,7 +84,7 @@ MaxMb = Annotated[
     typer.Option(
         min=1,
         max=limits.PAGE_MB,
-        help="With --html: the most million bytes of the page. Of a model that does not fit, the values are recorded. "
+        help="With --html: the most million bytes of the page. If a model does not fit, its values are recorded. "
         f"Default: {limits.USUAL_PAGE_MB}.",
     ),
 ]
