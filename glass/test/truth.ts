@@ -86,6 +86,12 @@ function endsEarly(scene: Scene, source: ModelSource, at: number, stack: string)
 }
 
 const CHECKS: Record<string, Check> = {
+  patches: (scene, n) => {
+    const image = scene.run.pass.values(Object.keys(scene.program.sequences).find((name) => scene.program.sequences[name] === "image")!);
+    const [channels = 0, high = 0, wide = 0] = image.shape;
+    assert.equal(n.count, Math.floor(high / (n.high as number)) * Math.floor(wide / (n.wide as number)));
+    assert.equal(n.width, channels * (n.high as number) * (n.wide as number));
+  },
   pieces: (scene, n) => {
     const [all, words] = [scene.run.pieces[n.sequence as string]!, scene.run.words[n.sequence as string]!];
     const from = n.from as number;

@@ -2,10 +2,12 @@
 
 import { tour } from "../state/strings/tour";
 import type { Claim, Rule } from "./claim";
-import { bare, isWordy, type Decided, type Decision, type HeadCost } from "./scene";
+import { bare, isWordy, sharpestOf, type Decided, type Decision, type HeadCost, type Scene } from "./scene";
 
-function placeOf({ attention: { stack, kind, layer }, head }: HeadCost) {
-  return { stack, kind, layer, head, tap: "" };
+function placeOf(scene: Scene, { attention, head }: HeadCost) {
+  const { stack, kind, layer } = attention;
+  const { query, key } = sharpestOf(scene, attention, head);
+  return { stack, kind, layer, head, query, key, tap: "" };
 }
 
 function numbersOf(one: HeadCost) {
@@ -22,7 +24,7 @@ const needed: Rule = {
     const sorted = [...all].sort((one, other) => other.cost - one.cost);
     const most = sorted[0]!;
     const numbers = { ...numbersOf(most), heads: all.length };
-    return { holds: most.cost > 0.1 && most.cost > sorted[1]!.cost, numbers, text: tour.needed.text(numbers), at: { view: "heads", ...placeOf(most) } };
+    return { holds: most.cost > 0.1 && most.cost > sorted[1]!.cost, numbers, text: tour.needed.text(numbers), at: { view: "heads", ...placeOf(scene, most) } };
   },
 };
 
@@ -38,7 +40,7 @@ const effect: Rule = {
     const numbers = numbersOf(one);
     const options = [{ text: tour.effect.little, right: true }, { text: tour.effect.other, right: false }, { text: tour.effect.half, right: false }];
     const question = { ask: tour.effect.ask(numbers), options };
-    return { holds: true, numbers, text: tour.effect.text(numbers), note: tour.effect.note, question, at: { view: "head", ...placeOf(one) } };
+    return { holds: true, numbers, text: tour.effect.text(numbers), note: tour.effect.note, question, at: { view: "head", ...placeOf(scene, one) } };
   },
 };
 

@@ -42,12 +42,25 @@ function vocabularySize(scene: Scene): number {
   return embed ? (scene.weight(embed.weights[0] ?? "")?.shape[0] ?? 0) : 0;
 }
 
+/** A picture is cut into patches before anything else. */
+const patches: Rule = {
+  id: "patches",
+  title: tour.patches.title,
+  claim(scene) {
+    const cut = stepsOf(scene, "patches")[0];
+    if (!cut) return null;
+    const [count = 0, width = 0] = scene.run.pass.values(cut.name).shape;
+    const numbers = { count, width, high: Number(cut.settings.height), wide: Number(cut.settings.width) };
+    return { holds: count > 1, numbers, text: tour.patches.text(numbers), at: { view: "pieces", tap: "" } };
+  },
+};
+
 const pieces: Rule = {
   id: "pieces",
   title: tour.pieces.title,
   claim(scene) {
     const sequence = textOf(scene);
-    if (!sequence) return null;
+    if (!sequence || stepsOf(scene, "patches").length) return null;
     const words = wordsIn(scene, sequence).filter((word) => isWordy(spelled(word)));
     if (!words.length) return null;
     const longest = words.reduce((best, word) => (word.parts.length > best.parts.length ? word : best));
@@ -124,12 +137,13 @@ const place: Rule = {
 };
 
 /** The shares of the parameters: tables, attention, feed-forward, the rest. */
-export function shareOfParameters(figure: Figure): { what: "table" | "attention" | "feed_forward" | "rest"; share: number }[] {
+export function shareOfParameters(figure: Figure): { what: "table" | "attention" | "feed_forward" | "recurrent" | "rest"; share: number }[] {
   const total = figure.parameters ?? 0;
-  const sums = { table: 0, attention: 0, feed_forward: 0, rest: 0 };
+  const sums = { table: 0, attention: 0, feed_forward: 0, recurrent: 0, rest: 0 };
   for (const tower of figure.towers) {
     for (const box of tower.boxes) {
-      const what = /inputs$|^output$/.test(box.what) ? "table" : /attention/.test(box.what) ? "attention" : box.what === "feed_forward" ? "feed_forward" : "rest";
+      const recurrent = box.steps.some((step) => /lstm|gru/.test(step.op));
+      const what = recurrent ? "recurrent" : /inputs$|^output$/.test(box.what) ? "table" : /attention/.test(box.what) ? "attention" : box.what === "feed_forward" ? "feed_forward" : "rest";
       sums[what] += box.parameters ?? 0;
     }
   }
@@ -144,14 +158,14 @@ const parameters: Rule = {
     const figure = figureOf(scene.program, sizesOf(scene.header));
     if (!figure.parameters) return null;
     const [first, second] = shareOfParameters(figure);
-    if (!first || !second || first.share < second.share * 1.05) return null;
+    if (!first || !second || first.what === "rest" || second.what === "rest" || first.share < second.share * 1.05) return null;
     const names = tour.parameters.parts;
     const numbers = { total: figure.parameters, what: first.what, share: first.share, second: second.what, secondShare: second.share };
     const known = shareOfParameters(figure).filter((one) => one.share > 0 && one.what !== "rest");
     const options = known.map((one) => ({ text: names[one.what], right: one === known.find((other) => other.what === first.what) }));
-    const question = known.length > 1 && first.what !== "rest" ? { ask: tour.parameters.ask(figure.parameters), options: mixed(options, 1) } : undefined;
+    const question = known.length > 1 ? { ask: tour.parameters.ask(figure.parameters), options: mixed(options, 1) } : undefined;
     return { holds: true, numbers, text: tour.parameters.text(numbers), question, at: { view: "whole" } };
   },
 };
 
-export const INPUT_RULES = { pieces, row, place, parameters };
+export const INPUT_RULES = { patches, pieces, row, place, parameters };

@@ -3,7 +3,7 @@
 import { tour } from "../state/strings/tour";
 import type { Attention } from "../state/anatomy";
 import { counted, type Rule } from "./claim";
-import { bare, columnNames, isWordy, peaks, rowNames, type Cell, type Scene } from "./scene";
+import { bare, canBeSeen, columnNames, peaks, rowNames, type Cell, type Scene } from "./scene";
 
 /** The attention that a reader wants to see first: the decoder's reading of the source, or the last one. */
 function kindsOf(scene: Scene): Attention[] {
@@ -14,7 +14,7 @@ function kindsOf(scene: Scene): Attention[] {
 /** Whether a cell says something: a word reads another word, and not only itself. */
 function isTelling(cell: Cell, rows: string[], columns: string[]): boolean {
   const [row, column] = [rows[cell.query] ?? "", columns[cell.key] ?? ""];
-  if (!isWordy(row) || !isWordy(column)) return false;
+  if (!canBeSeen(row) || !canBeSeen(column)) return false;
   return cell.attention.queries !== cell.attention.keys || cell.query !== cell.key;
 }
 

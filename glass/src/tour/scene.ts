@@ -63,13 +63,21 @@ export function isWordy(piece: string): boolean {
 export function rowNames(scene: Scene, attention: Attention): string[] {
   const { run, program } = scene;
   const output = program.steps.find((step) => step.name === Object.values(program.outputs)[0]);
+  if (attention.queries === "patch") return columnNames(scene, { ...attention, keys: "patch" });
   const written = scene.header.decoding?.start === -1 ? undefined : run.written?.pieces;
   if (written && output?.shape.at(-2) === attention.queries) return written;
   return run.pieces[attention.queries] ?? [];
 }
 
 export function columnNames(scene: Scene, attention: Attention): string[] {
-  return scene.run.pieces[attention.keys] ?? [];
+  const image = Object.keys(scene.program.sequences).find((name) => scene.program.sequences[name] === "image");
+  if (attention.keys !== "patch" || !image) return scene.run.pieces[attention.keys] ?? [];
+  return (scene.run.pieces[image] ?? []).map((name) => (/\d/.test(name) ? `patch ${name}` : "the whole picture"));
+}
+
+/** Whether a column is something that a reader can see: a word or a part of one, or a patch. */
+export function canBeSeen(name: string): boolean {
+  return isWordy(name) || name.startsWith("patch ");
 }
 
 /** One cell of a pattern. */
@@ -79,6 +87,12 @@ export interface Cell {
   query: number;
   key: number;
   share: number;
+}
+
+/** The head and row where an attention is read most sharply, of one head. */
+export function sharpestOf(scene: Scene, attention: Attention, head: number): Cell {
+  const own = peaks(scene, attention).filter((cell) => cell.head === head);
+  return own.reduce((best, cell) => (cell.share > best.share ? cell : best));
 }
 
 /** The largest share of every row of every head of an attention. */

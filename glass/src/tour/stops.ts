@@ -6,12 +6,12 @@ import { INPUT_RULES } from "./inputs";
 import { READING_RULES } from "./reading";
 import type { Scene } from "./scene";
 
-const { pieces, row, place, parameters } = INPUT_RULES;
+const { patches, pieces, row, place, parameters } = INPUT_RULES;
 const { axis, reads, sum, later } = READING_RULES;
 const { needed, effect, decided, sure, ceiling, beam, proof } = DECIDING_RULES;
 
 /** In the order of the tour. */
-export const RULES: Rule[] = [pieces, row, place, parameters, axis, reads, sum, later, needed, effect, decided, sure, ceiling, beam, proof];
+export const RULES: Rule[] = [patches, pieces, row, place, parameters, axis, reads, sum, later, needed, effect, decided, sure, ceiling, beam, proof];
 
 /** What is left out first where more than this many claims are true. */
 const MOST = 12;

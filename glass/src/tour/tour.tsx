@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { T } from "../state/strings";
 import { chosen, goTo, startTour, stopAt, stops, touring } from "../state/touring";
+import { narrow } from "../views/canvas";
 import { Piece, WithPieces } from "../views/tokens";
 import type { Question } from "./claim";
 import type { Stop } from "./stops";
@@ -60,7 +61,11 @@ export function Tour() {
   const title = useRef<HTMLHeadingElement>(null);
   const all = stops.value;
   const stop = all?.[stopAt.value];
-  useEffect(() => { title.current?.focus({ preventScroll: true }); }, [stop]);
+  useEffect(() => {
+    title.current?.focus({ preventScroll: true });
+    if (stop && narrow.value) document.querySelector("main")?.scrollIntoView();
+    else if (stop) window.scrollTo(0, 0);
+  }, [stop]);
   if (!touring.value) return null;
   const count = all?.length ?? 0;
   return (

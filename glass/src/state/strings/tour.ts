@@ -38,7 +38,7 @@ function headName(one: { stack: string; kind: string; layer: number; head: numbe
   return `head ${one.head + 1} of block ${one.layer + 1} (${whose})`;
 }
 
-const PARTS = { table: "the tables of pieces", attention: "attention", feed_forward: "the feed-forward layers", rest: "the rest" };
+const PARTS = { table: "the tables of pieces", attention: "attention", feed_forward: "the feed-forward layers", recurrent: "the recurrent layers", rest: "the rest" };
 
 export const tour = {
   start: "Take the tour",
@@ -57,6 +57,12 @@ export const tour = {
   none: "This run has nothing that the tour could show.",
   part,
 
+  patches: {
+    title: "What does the model see?",
+    text: (n: { count: number; width: number; high: number; wide: number }) =>
+      `The model does not see a picture. It gets ${count(n.count)} patches of ${n.high} × ${n.wide} pixels, and each patch is a row of ${count(n.width)} numbers: ` +
+      "its pixels, one after the other. What a piece is to a text, a patch is to a picture.",
+  },
   pieces: {
     title: "What does the model see?",
     ask: (text: string) => `How many pieces does “${text}” become?`,
