@@ -14,6 +14,7 @@ export interface Cells {
   rows: number;
   columns: number;
   signed: boolean; // zero in the middle of the scale, or none to full
+  plain?: boolean; // neither signed nor shares: lengths, counts
   top: number; // the magnitude that has the full colour
   hidden?: (row: number, column: number) => number; // OPEN, FUTURE or PADDING
 }
@@ -110,9 +111,9 @@ function drawHidden(context: CanvasRenderingContext2D, cells: Cells, width: numb
 }
 
 /** A number in a cell: shares in hundredths without the point, others with two digits. */
-export function short(value: number, signed: boolean): string {
+export function short(value: number, { signed, plain }: Pick<Cells, "signed" | "plain">): string {
   if (!Number.isFinite(value)) return "";
-  if (!signed) return value < 0.005 ? "" : value > 0.995 ? "1" : `.${String(Math.round(value * 100)).padStart(2, "0")}`;
+  if (!signed && !plain) return value < 0.005 ? "" : value > 0.995 ? "1" : `.${String(Math.round(value * 100)).padStart(2, "0")}`;
   const size = Math.abs(value);
   const digits = size >= 10 ? 0 : size >= 1 ? 1 : 2;
   if (size === 0) return "";
@@ -130,7 +131,7 @@ function drawNumbers(context: CanvasRenderingContext2D, cells: Cells, width: num
       const value = at(cells, row, column);
       const [scale, step] = shade(value, cells, colours);
       context.fillStyle = scale.text[step]!;
-      const text = short(value, cells.signed);
+      const text = short(value, cells);
       if (text) context.fillText(text, (column + 0.5) * across, (row + 0.5) * down + 0.5);
     }
   }

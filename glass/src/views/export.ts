@@ -97,7 +97,7 @@ function cellMarks(cells: Cells, left: number, top: number, size: number, colour
       const [x, y] = [left + column * size, top + row * size];
       const hidden = cells.hidden?.(row, column);
       marks.push({ x, y, width: size - 1, height: size - 1, fill: hidden ? colours.paper : scale.css[step]! });
-      const text = hidden ? "" : short(value, cells.signed);
+      const text = hidden ? "" : short(value, cells);
       if (text && size >= 24) marks.push({ x: x + size / 2, y: y + size / 2, text, anchor: "middle", size: 10, fill: scale.text[step]! });
     }
   }

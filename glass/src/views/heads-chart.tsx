@@ -103,7 +103,7 @@ export function HeadsChart() {
   );
 }
 
-const SHOWN = 8;
+const SHOWN = 6;
 
 /** The list of what each head is worth, the most valuable first. */
 export function HeadsRanking() {

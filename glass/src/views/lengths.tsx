@@ -31,7 +31,7 @@ function matrixOf(rows: ArrayLike<number>[], top?: number): Cells {
   const columns = rows[0]?.length ?? 1;
   const values = new Float32Array(rows.length * columns);
   rows.forEach((row, i) => { for (let column = 0; column < columns; column++) values[i * columns + column] = row[column]!; });
-  return { values, offset: 0, rows: rows.length, columns, signed: false, top: top ?? (largest(values) || 1) };
+  return { values, offset: 0, rows: rows.length, columns, signed: false, plain: top === undefined, top: top ?? (largest(values) || 1) };
 }
 
 /** How much of a state is new at each place, beside the length of the one before; a backwards layer comes from the end. */
@@ -70,7 +70,7 @@ export function LengthsOf({ stream, what, picked, onPick }: Props & { what: What
     const step = stepNamed(stream.points.at(-1)!.step)!;
     return { name: T.stream.reads, labels: labelsOf(step, -2, cells.value.columns) };
   }), [stream, cells]);
-  const chosen = useMemo(() => computed(() => ({ row: picked.value.point < skipped ? -1 : last - picked.value.point, column: picked.value.place })), [picked, last, skipped]);
+  const chosen = useMemo(() => computed(() => ({ row: picked.value.point < 0 ? 0 : last - Math.max(skipped, picked.value.point), column: picked.value.place })), [picked, last, skipped]);
   const say = (row: number, column: number, value: number): string => {
     const [piece, point] = [visible(columns.value.labels[column] ?? ""), rows.value.labels[row] ?? ""];
     return what === "length" ? T.stream.lengthCell(piece, point, brief(value)) : T.stream.changeCell(piece, point, percent(value));

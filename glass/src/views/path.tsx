@@ -6,7 +6,7 @@ import { candidateName, readout, recurrent } from "../state/inside";
 import { select } from "../state/selection";
 import { T } from "../state/strings";
 import { largest } from "./cells";
-import { percent, tiny, withSign, full } from "./format";
+import { full, nats, percent, tiny, withSign } from "./format";
 import { palette } from "./palette";
 import { adding, type Line } from "./pathlines";
 import { Piece, WithPieces } from "./tokens";
@@ -46,7 +46,7 @@ function LineOf({ line, top, headTop }: { line: Line; top: number; headTop: numb
         {line.guess && <small>→ <Piece text={line.guess.name} /> {percent(line.guess.prob)}</small>}
       </th>
       <td class="barcell"><Bar value={line.value} top={top} /></td>
-      <td class="num">{withSign(line.value)}</td>
+      <td class="num">{withSign(line.value, nats)}</td>
       <td class="headcell">{split && <HeadCells split={split} top={headTop} line={line} />}</td>
     </tr>
   );
@@ -87,7 +87,7 @@ export function Path() {
       <table>
         <thead class="sr"><tr><th>{words.step}</th><th /><th>{words.adds}</th><th>{words.heads}</th></tr></thead>
         <tbody>{lines.map((line) => <LineOf line={line} top={top} headTop={headTop} key={`${line.step} ${line.name}`} />)}</tbody>
-        <tfoot><tr><th scope="row">{words.sum}</th><td /><td class="num">{withSign(found.total)}</td><td /></tr></tfoot>
+        <tfoot><tr><th scope="row">{words.sum}</th><td /><td class="num">{withSign(found.total, nats)}</td><td /></tr></tfoot>
       </table>
       <Total />
     </section>

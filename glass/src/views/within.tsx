@@ -3,23 +3,20 @@
 import { computed } from "@preact/signals";
 import type { Neuron } from "../analysis/contributions";
 import type { Patch, Step } from "../engine/header";
-import { contributions, neurons, openPart, pointName, splits } from "../state/adding";
+import { contributions, neurons, openPart, splits } from "../state/adding";
 import { output, place, placeName } from "../state/inside";
 import { labelsOf, numbered, visible } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { addPatch, attentions, hasPatch, program, removePatch, run, selectNumber, source, stepNamed } from "../state/store";
 import { T } from "../state/strings";
 import { largest, type Cells } from "./cells";
-import { brief, percent, withSign } from "./format";
+import { brief, nats, percent, withSign } from "./format";
 import { Matrix, type Axis } from "./matrix";
+import { adding } from "./pathlines";
 import { WithPieces } from "./tokens";
 
 /** The name of the sub-layer that is looked into. */
-const where = computed(() => {
-  const [part, out] = [openPart.value, output.value];
-  const point = out?.stream.points.find((one) => part && one.layer === part.layer && one.what === part.what);
-  return point && out ? pointName(point) : "";
-});
+const where = computed(() => adding.value.find((line) => line.step === openPart.value?.step)?.name ?? "");
 
 // --- Heads and the pieces that they read --------------------------------------------------------------------------------
 
@@ -79,7 +76,7 @@ function NeuronRow({ neuron, top }: { neuron: Neuron; top: number }) {
     <tr>
       <th scope="row"><button type="button" class="plain" onClick={() => selectNumber(neuron.step, [neuron.row, neuron.neuron])}>{name}</button></th>
       <td class="num">{brief(neuron.active)}</td>
-      <td class="num">{withSign(neuron.value)}</td>
+      <td class="num">{withSign(neuron.value, nats)}</td>
       <td class="barcell"><span class="around" aria-hidden="true"><i class={neuron.value < 0 ? "minus" : "plus"} style={{ width: `${(50 * Math.abs(neuron.value)) / top}%`, left: neuron.value < 0 ? `${50 - (50 * Math.abs(neuron.value)) / top}%` : "50%" }} /></span></td>
       <td>{source.value?.live && <button type="button" aria-pressed={gone} aria-label={words.silenceLabel(neuron.neuron + 1)} onClick={() => void (gone ? removePatch(patch) : addPatch(patch))}>{gone ? words.silenced : words.silence}</button>}</td>
     </tr>
