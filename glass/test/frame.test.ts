@@ -113,7 +113,7 @@ test("numbers in words", () => {
   assert.deepEqual([0, 5, 0.0124, 123.4, 1.5].map(brief), ["0", "5", "0.012", "123", "1.50"]);
   assert.deepEqual([0, 0.0001, 0.996, 1].map(percent), ["0.0%", "under 0.1%", "99.6%", "100%"]);
   assert.deepEqual([tiny(6e-8), withSign(2), withSign(-2)], ["6e-8", "+2", "−2"]);
-  assert.deepEqual([0.996, 0.996, 0.004, 0.25, -0.25, 12.6].map((value, i) => short(value, i > 3)), ["1", "1", "", ".25", "−.25", "13"]);
+  assert.deepEqual([0.996, 0.996, 0.004, 0.25, -0.25, 12.6].map((value, i) => short(value, { signed: i > 3 })), ["1", "1", "", ".25", "−.25", "13"]);
 });
 
 test("pieces as readers see them", () => {
