@@ -14,6 +14,10 @@ PENALTY = 10
 TEMPERATURE = 100
 SEED = 2**63 - 1
 
+# Pages
+PAGE_MB = 64  # million bytes: browsers open larger files slowly
+USUAL_PAGE_MB = 24
+
 # Training
 STEPS = 1_000_000_000_000
 EPOCHS = 1_000_000

@@ -35,7 +35,10 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 SCRIPTS = [ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / "docs").glob("*.py"), *ROOT.glob("benchmarks/**/*.py")]
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in [*PAGES, *SCRIPTS])
 PACKAGES = sorted({path.relative_to(SOURCE).parts[0] for path in SOURCE.rglob("*.py")})
-DATA = ("data/phrasebook/",)  # strings there are sentences to learn from, not sentences about the program
+DATA = (
+    "data/phrasebook/",  # strings there are sentences to learn from, not sentences about the program
+    "explain/glass/page.js",  # built from glass/, with the licences of what it carries
+)
 
 # What still has such words, for a time. Only take names out.
 FILES_NOT_YET: set[str] = set()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,11 +42,54 @@ EXPLAIN_EXAMPLES = """
       [dim]an image file for models that read images[/dim]
 
   glassformer explain runs/en-de "I ate an apple." --json | jq .steps
+
+  glassformer explain runs/en-de "I ate an apple." --html glass.html --open
+      [dim]a page in which this model runs: type another sentence, follow every number, remove a head[/dim]
+
+  glassformer explain models/bert "Paris is the [MASK] of France." --html bert.html --max-mb 64
+      [dim]a larger page, with more of a large model's weights[/dim]
 """
 
 
 def add_to(app: typer.Typer) -> None:
     app.command(epilog=EXPLAIN_EXAMPLES)(explain)
+
+
+Attention = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Which attention to show: encoder, decoder, cross or all; self for models with one stack. Default: "
+        "cross or self.",
+    ),
+]
+Layer = Annotated[int | None, typer.Option(min=1, max=limits.BLOCKS, help="Show this layer's attention.")]
+Head = Annotated[
+    int | None,
+    typer.Option(min=1, max=limits.HEADS, help="Show this head's attention. Default: the most informative head."),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write a page instead, in which the model itself runs: one file, without a network; every number can be "
+        "taken apart.",
+    ),
+]
+Also = Annotated[
+    list[str] | None, typer.Option(metavar="TEXT", help="With --html: one more text in the page. Repeatable.")
+]
+MaxMb = Annotated[
+    float | None,
+    typer.Option(
+        min=1,
+        max=limits.PAGE_MB,
+        help="With --html: the most million bytes of the page. If a model does not fit, its values are recorded. "
+        f"Default: {limits.USUAL_PAGE_MB}.",
+    ),
+]
+Open = Annotated[bool, typer.Option("--open", help="With --html: open the page in a browser.")]
+Force = Annotated[bool, typer.Option("--force", help="With --html: replace the file even if it is no such page.")]
 
 
 def explain(
@@ -58,19 +103,9 @@ def explain(
         ),
     ],
     beam: Beam = None,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which attention to show: encoder, decoder, cross or all; self for models with one stack. Default: "
-            "cross or self.",
-        ),
-    ] = None,
-    layer: Annotated[int | None, typer.Option(min=1, max=limits.BLOCKS, help="Show this layer's attention.")] = None,
-    head: Annotated[
-        int | None,
-        typer.Option(min=1, max=limits.HEADS, help="Show this head's attention. Default: the most informative head."),
-    ] = None,
+    attention: Attention = None,
+    layer: Layer = None,
+    head: Head = None,
     top: Annotated[
         int, typer.Option(min=1, max=limits.TOKENS, help="How many candidates to show at each position.")
     ] = 5,
@@ -78,36 +113,82 @@ def explain(
         bool,
         typer.Option("--tree", help="Show the tree of a translator's beam search instead; a beam of 1 is widened."),
     ] = False,
+    html: Html = None,
+    also: Also = None,
+    max_mb: MaxMb = None,
+    open_: Open = False,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """See inside a model: tokens, vectors, what each block does, attention, and the candidates at each step."""
+    wanted = Page(html, tuple(also or ()), max_mb, open_, force)
+    wanted.check(printed="--tree" if tree else "--json" if json_ else "")
     loaded: LoadedModel = load_noting(model)
-    if tree:
+    if html is not None:
+        wanted.write(loaded, text, beam=beam, top=top)
+    elif tree:
         show_tree(loaded, text, beam=beam, as_json=json_)
-        return
+    else:
+        place = {"layer": None if layer is None else layer - 1, "head": None if head is None else head - 1}
+        show(explained(loaded, text, beam=beam, top=top), attention, place, as_json=json_)
 
+
+def show(found: Explanation, attention: str | None, place: dict[str, int | None], *, as_json: bool) -> None:
     from glassformer.explain.view import explanation_view
 
-    found = explained(loaded, text, beam=beam, top=top)
-    place = {"layer": None if layer is None else layer - 1, "head": None if head is None else head - 1}
-    view = explanation_view(
-        found, attention=attention, **place
-    )  # with --json too: it raises an error for a layer or head that does not exist
-    output(view, found.to_dict, as_json=json_)
+    # With --json too: it raises an error for a layer or head that does not exist.
+    view = explanation_view(found, attention=attention, **place)
+    output(view, found.to_dict, as_json=as_json)
 
 
 def explained(model: LoadedModel, text: str, *, beam: int | None, top: int) -> Explanation:
     """The explanation of a text or image by any kind of model."""
-    from glassformer.cli.pairs import text_or_pair
     from glassformer.tasks import explaining
-    from glassformer.tasks.translation.translator import Translator
+    from glassformer.tasks.glass.pages import explain_with_pages
 
-    if isinstance(model, Translator):
-        return model.explain(text, beam=beam, top=top)
-    shown: Text = text
-    if each := texts_each(model, text):
-        shown = text_or_pair(text, each, place="TEXT")
-    return explaining.explain(model.bundle, shown, top=top, options=replace(explaining.ANSWER, beam=beam or 1))
+    options = replace(explaining.ANSWER, beam=beam or 1)
+    return explain_with_pages(model, given(model, text), top=top, beam=beam, options=options)
+
+
+def given(model: LoadedModel, text: str) -> Text:
+    """A text, or two for a model of pairs."""
+    from glassformer.cli.pairs import text_or_pair
+
+    each = texts_each(model, text)
+    return text_or_pair(text, each, place="TEXT") if each else text
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is asked for with --html."""
+
+    path: Path | None
+    also: tuple[str, ...]
+    max_mb: float | None
+    opened: bool
+    force: bool
+
+    def check(self, *, printed: str) -> None:
+        """An error before the model computes. `printed`: the option that prints something else."""
+        if self.path is None:
+            if self.also or self.max_mb is not None or self.opened or self.force:
+                raise SettingsError("--also, --max-mb, --open and --force belong to a page: add --html FILE.")
+            return
+        if printed:
+            raise SettingsError(f"--html writes a page; {printed} prints. Leave one of them out.")
+
+        from glassformer.explain.glass.page import check_target
+
+        check_target(self.path, force=self.force)
+
+    def write(self, model: LoadedModel, text: str, *, beam: int | None, top: int) -> None:
+        assert self.path is not None
+        found, also = explained(model, text, beam=beam, top=top), [given(model, one) for one in self.also]
+        found.save(self.path, also=also, max_mb=self.max_mb or limits.USUAL_PAGE_MB, force=self.force)
+        size = self.path.stat().st_size / 1e6
+        typer.echo(f"{self.path}: {size:.1f} MB. Open it in a browser; it works without a network.")
+        if self.opened:
+            webbrowser.open(self.path.resolve().as_uri())
 
 
 def texts_each(model: LoadedModel, text: str) -> int | None:

@@ -51,8 +51,8 @@ class Rule(Protocol):
 class Watcher(Protocol):
     """Sees every step, to draw the tree of a search."""
 
-    def on_choice(self, rows: Rows, choice: Choice) -> None:
-        """`rows` before the step, and how they continue."""
+    def on_choice(self, rows: Rows, choice: Choice, next_token: NextToken, rules: Sequence[Rule]) -> None:
+        """`rows` before the step, how they continue, and what was chosen from, by which rules."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ class Search:
     @cached_property
     def step_to_best(self) -> Callable[[Tensor, Any, int], tuple[Best, Any] | None] | None:
         """The model's faster step, where it has one and the shortlist is enough."""
-        return None if self.rules or not self.chooser.shortlist_size else getattr(self.model, "step_to_best", None)
+        whole = self.rules or self.watcher is not None or not self.chooser.shortlist_size
+        return None if whole else getattr(self.model, "step_to_best", None)
 
     @cached_property
     def smallest_limit(self) -> int:
@@ -108,8 +109,6 @@ def decode(job: Search, completed: Sequence[Completed]) -> Iterator[Rows]:
         rows, last = rows.keep(active), last[active]
     while len(last):  # R
         choice, state = choose_next(job, last, state, rows)
-        if job.watcher is not None:
-            job.watcher.on_choice(rows, choice)
         before, rows = rows, rows.extended(choice)
         if all_continue(job, rows, choice):
             yield rows
@@ -135,7 +134,11 @@ def choose_next(job: Search, last: Ints, state: Any, rows: Rows) -> tuple[Choice
     if job.step_to_best is not None and (found := job.step_to_best(ids, state, job.chooser.shortlist_size)):
         return job.chooser.choose(Shortlist(found[0]), rows), found[1]
     logits, state, _ = job.model.step(ids, state)
-    return job.chooser.choose(apply_rules(job.rules, NextToken(logits), rows), rows), state
+    next_token = apply_rules(job.rules, NextToken(logits), rows)
+    choice = job.chooser.choose(next_token, rows)
+    if job.watcher is not None:
+        job.watcher.on_choice(rows, choice, next_token, job.rules)
+    return choice, state
 
 
 def all_continue(job: Search, rows: Rows, choice: Choice) -> bool:

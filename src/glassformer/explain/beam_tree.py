@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +11,7 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
-from glassformer.decode.tree import ROOT, Node
+from glassformer.decode.tree import ROOT, Fate, Node
 from glassformer.explain.heat_map import visible
 from glassformer.explain.view import title_view
 
@@ -29,6 +30,26 @@ class Beginning:
 
 
 @dataclass(frozen=True)
+class Option:
+    """A candidate for the next piece of a hypothesis, and what became of it."""
+
+    piece: str
+    probability: float
+    log_prob: float  # of all pieces so far with it
+    fate: Fate
+    rule: str  # that forbids it
+    beginning: int | None  # its number, if the search followed it
+
+
+@dataclass(frozen=True)
+class Row:
+    """The most likely continuations of one hypothesis, best first."""
+
+    beginning: int  # its number; 0 is the empty one
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True)
 class BeamTree:
     """Every hypothesis that a search followed, in the order of the search."""
 
@@ -37,6 +58,7 @@ class BeamTree:
     beam: int
     beginnings: tuple[Beginning, ...]
     widened: bool = False  # a beam of 1 was requested; it has no branches, so a wider one is shown
+    steps: tuple[tuple[Row, ...], ...] = ()  # what each hypothesis was chosen from
 
     @property
     def children(self) -> Mapping[int, list[Beginning]]:
@@ -46,7 +68,16 @@ class BeamTree:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return finite(asdict(self))
+
+
+def finite(value: Any) -> Any:
+    """Plain data for JSON: the -inf of what is forbidden becomes null."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def beginnings_of(

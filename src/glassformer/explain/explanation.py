@@ -10,7 +10,8 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from rich.console import Console, RenderableType
 from torch import Tensor
@@ -20,6 +21,7 @@ from glassformer.explain.gates import Gates, gates
 from glassformer.explain.heads import best_aligned
 from glassformer.explain.tap_values import Sublayer, inputs
 from glassformer.explain.view import explanation_view
+from glassformer.limits import USUAL_PAGE_MB
 from glassformer.printable import opening, with_article
 
 DIGITS = 4  # decimals, in JSON
@@ -99,6 +101,13 @@ class Prediction:
         }
 
 
+class Pages(Protocol):
+    """Makes the page in which the model of an explanation runs."""
+
+    def page(self, found: Explanation, *, also: Sequence[Any] = (), max_mb: float = USUAL_PAGE_MB) -> str:
+        """One HTML file, for this input and some more, of at most about `max_mb` million bytes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Everything that happened to one input inside a model."""
@@ -114,6 +123,8 @@ class Explanation:
     predicted: str  # heading for the predictions
     score: float | None  # sum of log-probabilities, if the predictions are of one text in order
     values: Mapping[str, Tensor]  # the value at every tap, by the tap's dotted name
+    batch: Any = None  # what the model read
+    pages: Pages | None = None  # makes the page of it
 
     def attention(self, name: str | None = None) -> Attention:
         """One kind of attention by its name; without a name, cross-attention, or self-attention if there is none."""
@@ -227,6 +238,30 @@ class Explanation:
             "attention": {one.name: rounded_tensor(one.patterns) for one in self.attentions},
             "values": {name: list(value.shape) for name, value in self.values.items()},
         }
+
+    def page(self, *, also: Sequence[Any] = (), max_mb: float = USUAL_PAGE_MB) -> str:
+        """The page in which the model runs, as HTML. `also`: further texts or images to record in it."""
+        if self.pages is None:
+            raise ModelError("This explanation has no model beside it. Use the one that a model's explain() returned.")
+        return self.pages.page(self, also=also, max_mb=max_mb)
+
+    def save(
+        self, path: str | Path, *, also: Sequence[Any] = (), max_mb: float = USUAL_PAGE_MB, force: bool = False
+    ) -> None:
+        """Writes the page into one file that works offline. `force` also replaces a file that is no such page."""
+        from glassformer.explain.glass.page import check_target, save
+
+        check_target(Path(path), force=force)
+        save(self.page(also=also, max_mb=max_mb), Path(path), force=force)
+
+    def _repr_html_(self) -> str | None:
+        """For notebooks: the page, in a frame that cannot reach the notebook."""
+        from glassformer.explain.glass.page import framed
+
+        try:
+            return framed(self.page())
+        except ModelError:  # a model without a program
+            return None
 
     def __repr__(self) -> str:
         answer = f" -> {self.answer!r}" if self.answer else ""

@@ -62,6 +62,7 @@ def record(
         predicted=predicted,
         score=sum(one.log_probability or 0.0 for one in made) if in_order else None,
         values=values,
+        batch=batch,
     )
 
 

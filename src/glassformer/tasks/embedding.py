@@ -222,10 +222,10 @@ class TextEncoder(TagsWords, AnswersQuestions, LoadedModel):
 
         A model that was trained on pairs takes a pair, (first, second), or a list of pairs.
         """
-        from glassformer.tasks import explaining  # it imports this file
+        from glassformer.tasks.glass.pages import explain_with_pages  # it imports this file
 
         given = inputs_of(texts, 2) if self.texts_each == 2 else texts_of(texts)
-        found = [explaining.explain(self.bundle, one, top=top) for one in given]
+        found = [explain_with_pages(self, one, top=top) for one in given]
         return found[0] if isinstance(texts, str) or is_pair(texts, self.texts_each) else found
 
     # Classes of texts

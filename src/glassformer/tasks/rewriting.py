@@ -15,7 +15,6 @@ from glassformer.tasks.generation.language_model import LanguageModel
 from glassformer.tasks.generation.options import GenerateOptions
 from glassformer.tasks.model import one_or_many, texts_of
 from glassformer.text import Tokenizer
-from glassformer.text.framing import Frame
 
 Progress = Callable[[int], None]
 MAX_NEW = 128
@@ -59,8 +58,7 @@ class Rewriter(LanguageModel):
         """The ids of a prompt as the model reads them, and whether it was cut."""
         inputs = self.inputs
         assert isinstance(inputs, SourceInputs)
-        end = () if inputs.marks.eos is None else (inputs.marks.eos,)
-        frame = inputs.frame if inputs.frame != Frame() else Frame(after=end)
+        frame = inputs.framed
         ids = self.input_tokenizer.encode(prompt_of(task, text))
         space = len(ids) if self.most is None else max(0, self.most - len(frame.single([])))
         return frame.single(ids[:space]) or [0], len(ids) > space

@@ -209,11 +209,9 @@ class ImageModel(LoadedModel):
         self, shown: Image | Sequence[Image], *, top: int = 5, options: GenerateOptions | None = None
     ) -> Explanation | list[Explanation]:
         """Everything that happens to an image inside the model, from its taps; `options`: how a captioner writes."""
-        from glassformer.tasks import explaining  # it imports this file
+        from glassformer.tasks.glass.pages import explain_with_pages  # it imports this file
 
-        chosen = explaining.ANSWER if options is None else options
-        pictures = self.given(shown)
-        found = [explaining.explain_picture(self, picture, top=top, options=chosen) for picture in pictures]
+        found = [explain_with_pages(self, one, top=top, options=options) for one in self.given(shown)]
         return found[0] if is_one(shown) else found
 
     def captioned(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -100,6 +100,20 @@ def state_of(part: Any) -> dict[str, Any]:
 
 def uses(part: Any, name: str) -> bool:
     return part is not None and f'"type":"{name}"' in part.__getstate__().decode()
+
+
+def text_only(content: dict[str, Any], special: Mapping[int, str]) -> str:
+    """A tokenizer.json in which no text is found to be a special token; the ids of texts do not change.
+
+    Unigram and word vocabularies keep special tokens among the ordinary pieces, so a "</s>" in a text would be looked
+    up and found. They get names that no text contains.
+    """
+    model, names = content["model"], {*special.values()}
+    content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
+    model["vocab"] = with_hidden_names(model["vocab"], frozenset(special))
+    if "merges" in model:
+        model["merges"] = [pair for pair in model["merges"] if not {*pair, "".join(pair)} & names]
+    return json.dumps(content)
 
 
 def with_hidden_names(vocabulary: Any, ids: frozenset[int]) -> Any:

@@ -23,8 +23,8 @@ from glassformer.text.library import (
     guarded,
     kind_of_library,
     state_of,
+    text_only,
     uses,
-    with_hidden_names,
 )
 from glassformer.text.pieces import BOS, EOS, MARK, MASK, NAMES, PAD, UNK, byte_of_character, printable
 from glassformer.text.trace import BpeSteps, Trace, TraceStep, WordPieceSteps, lookup_steps, unigram_steps
@@ -228,6 +228,11 @@ class Tokenizer:
         canonical = json.dumps(json.loads(self._inner.to_str()), sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
+    def text_only_json(self) -> str:
+        """The file for programs that would find special tokens in text; it gives texts the ids of `encode`."""
+        special = {number: self.token(number) for number in self._special_ids}
+        return text_only(json.loads(self._inner.to_str()), special)
+
     def __repr__(self) -> str:
         return f"<Tokenizer {self.kind}, {len(self):,} pieces>"
 
@@ -251,15 +256,8 @@ class Tokenizer:
 
     @cached_property
     def _text_only(self) -> tokenizers.Tokenizer:
-        """A copy that cannot find special tokens in text: Unigram and word vocabularies keep them among the ordinary
-        pieces, so a "</s>" in the text would be looked up and found. They get names that no text contains."""
-        content = json.loads(self._inner.to_str())
-        model, names = content["model"], {self.token(number) for number in self._special_ids}
-        content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
-        model["vocab"] = with_hidden_names(model["vocab"], self._special_ids)
-        if "merges" in model:
-            model["merges"] = [pair for pair in model["merges"] if not {*pair, "".join(pair)} & names]
-        return tokenizers.Tokenizer.from_str(json.dumps(content))
+        """A copy that cannot find special tokens in text."""
+        return tokenizers.Tokenizer.from_str(self.text_only_json())
 
     @cached_property
     def _model(self) -> dict[str, Any]:

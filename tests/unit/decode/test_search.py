@@ -255,7 +255,7 @@ def test_a_refilled_beam_stays_full_after_one_has_ended() -> None:
     seen = []
 
     class Count:
-        def on_choice(self, _: Rows, choice: Choice) -> None:
+        def on_choice(self, _: Rows, choice: Choice, *more: object) -> None:  # noqa: ARG002
             seen.append(int((choice.token[0][choice.scores[0] > DEAD] != EOS).sum()))
 
     model, batch = TinyGRU(5), torch.randn(1, 7, dtype=torch.float64)

@@ -110,11 +110,14 @@ class SourceInputs:
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frame_of(self.tokenizer))
 
+    @property
+    def framed(self) -> Frame:
+        """The frame of the tokenizer's file, or the end mark alone."""
+        end = () if self.marks.eos is None else (self.marks.eos,)
+        return Frame(after=end) if self.frame == Frame() else self.frame
+
     def ids(self, text: str) -> list[int]:
-        frame = (
-            Frame(after=() if self.marks.eos is None else (self.marks.eos,)) if self.frame == Frame() else self.frame
-        )
-        row = frame.single(self.tokenizer.encode(text))
+        row = self.framed.single(self.tokenizer.encode(text))
         check(row, vocabulary=self.vocabulary, longest=self.longest)
         return row
 

@@ -181,10 +181,9 @@ class LanguageModel(LoadedModel):
         self, texts: str | Sequence[str], *, top: int = 5, options: GenerateOptions | None = None
     ) -> Explanation | list[Explanation]:
         """Everything that happens to a text inside the model, recorded at the taps; `options`: how a T5 answers."""
-        from glassformer.tasks import explaining  # it imports this file
+        from glassformer.tasks.glass.pages import explain_with_pages  # it imports this file
 
-        chosen = explaining.ANSWER if options is None else options
-        explained = partial(explaining.explain, self.bundle, top=top, options=chosen)
+        explained = partial(explain_with_pages, self, top=top, options=options)
         return one_or_many(texts, lambda all_: [explained(text) for text in all_])
 
     @overload

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from glassformer.config import check_arguments
 from glassformer.data.batches import EncodedPairs, Ragged
-from glassformer.decode import search
 from glassformer.decode.settings import GenerationSettings
-from glassformer.decode.tree import Tree
+from glassformer.decode.tree import Branching, Continuing, watched
 from glassformer.errors import DataError
-from glassformer.explain.beam_tree import BeamTree, beginnings_of
+from glassformer.explain.beam_tree import BeamTree, Option, Row, beginnings_of
 from glassformer.explain.explanation import Explanation
 from glassformer.explain.recording import names_of, record_writing, tokens_of
 from glassformer.tasks.translation.constraints import Request, Sentences
 from glassformer.tasks.translation.translator import Translator
+from glassformer.text import Tokenizer
 
 TREE_BEAM = 5  # instead of 1: a greedy search has no branches
 
@@ -56,16 +57,15 @@ def row_of(translator: Translator, text: str) -> list[int]:
 
 def beam_tree(translator: Translator, text: str, *, beam: int | None) -> BeamTree:
     """Every hypothesis that the search for this text's translation followed. A beam of 1 becomes `TREE_BEAM`."""
-    asked = Request(translator.recipe.decode, beam=beam)
-    request = asked if asked.width > 1 else replace(asked, beam=TREE_BEAM)
-    tree, target = Tree(), translator.target
-    task = replace(translator.task(Sentences.of_ids([row_of(translator, text)]), request), watcher=tree)
-    best, nodes, eos = search(task)[0][0], tree.nodes.get(0, [])[1:], task.eos
+    request, widened = widened_request(translator, beam)
+    task, target = translator.task(Sentences.of_ids([row_of(translator, text)]), request), translator.target
+    tree, found = watched(task)
+    best, nodes, eos = found[0][0], tree.nodes.get(0, [])[1:], task.eos
     return BeamTree(
         text=text,
         translation=target.decode(best.ids),
         beam=request.width,
-        widened=asked.width == 1,
+        widened=widened,
         beginnings=beginnings_of(
             nodes,
             target.pieces_of([node.token for node in nodes]),
@@ -73,4 +73,21 @@ def beam_tree(translator: Translator, text: str, *, beam: int | None) -> BeamTre
             eos=eos,
             best=(*best.ids, *((eos,) if best.finished else ())),
         ),
+        steps=named_steps(tree.steps.get(0, []), target),
     )
+
+
+def widened_request(translator: Translator, beam: int | None) -> tuple[Request, bool]:
+    """The usual request, but with at least `TREE_BEAM` hypotheses instead of one; and whether it is wider."""
+    asked = Request(translator.recipe.decode, beam=beam)
+    return (asked, False) if asked.width > 1 else (replace(asked, beam=TREE_BEAM), True)
+
+
+def named_steps(steps: Sequence[Sequence[Branching]], target: Tokenizer) -> tuple[tuple[Row, ...], ...]:
+    """The candidates of each step, as pieces."""
+
+    def option(one: Continuing) -> Option:
+        (piece,) = target.pieces_of([one.token])
+        return Option(piece, math.exp(one.log_prob), one.sum, one.fate, one.rule, one.node)
+
+    return tuple(tuple(Row(row.node, tuple(map(option, row.candidates))) for row in step) for step in steps)

@@ -304,9 +304,9 @@ class Translator(SourceVectors):
         self, texts: str | Sequence[str], *, beam: int | None = None, top: int = 5
     ) -> Explanation | list[Explanation]:
         """Everything from a text to its translation, with the real numbers, read at the taps."""
-        from glassformer.tasks.translation import looking  # a first translation should not wait for it
+        from glassformer.tasks.glass.pages import explain_with_pages  # a first translation should not wait for it
 
-        return one_or_many(texts, lambda all_: [looking.explain(self, one, beam=beam, top=top) for one in all_])
+        return one_or_many(texts, lambda all_: [explain_with_pages(self, one, beam=beam, top=top) for one in all_])
 
     def beam_tree(self, text: str, *, beam: int | None = None) -> BeamTree:
         """Every prefix that the search for this text's translation followed. A beam of 1 is widened to 5."""

@@ -1,0 +1,14 @@
+// npm run measure -- page.html ...: see test/measure.ts
+
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import esbuild from "esbuild";
+import { wat } from "./wat.mjs";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const outfile = join(HERE, "build", "measure.mjs");
+const entryPoints = [join(HERE, "test", "measure.ts")];
+await esbuild.build({ entryPoints, outfile, bundle: true, platform: "node", format: "esm", target: "node20", sourcemap: "inline", plugins: [wat] });
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", outfile, ...process.argv.slice(2)], { stdio: "inherit" });
+process.exit(status ?? 1);

@@ -1,0 +1,228 @@
+// The state of the page: the source of numbers, the two runs that are compared, and which of them is shown.
+
+import { batch, computed, signal } from "@preact/signals";
+import type { Checks, Patch, Program, Reckoning, Run, Source, Step, Tensor } from "../engine/header";
+import { attentionsOf, placesOf, stepsByName, type Attention } from "./anatomy";
+import { picked, select, selection } from "./selection";
+
+export type Mode = "A" | "B" | "B-A";
+
+/** What makes B differ from A. */
+export interface WhatIf {
+  text: string | null; // null: A's text
+  patches: Patch[];
+  forced: Record<number, number>; // output position -> token
+  pruned: number[][]; // beginnings of answers that the search does not follow
+  keep: boolean; // B is given A's output, so that all numbers can be subtracted; false: B writes its own
+}
+
+export const UNCHANGED: WhatIf = { text: null, patches: [], forced: {}, pruned: [], keep: false };
+
+export const source = signal<Source | null>(null);
+export const runA = signal<Run | null>(null);
+export const runB = signal<Run | null>(null);
+export const mode = signal<Mode>("A");
+export const whatIf = signal<WhatIf>(UNCHANGED);
+/** Takes one number apart into its sum. */
+export type Reckoner = (run: Run, step: string, index: number[]) => Reckoning;
+export const reckoner = signal<Reckoner | null>(null);
+export const checks = signal<Checks | null>(null);
+export const busy = signal("");
+export const trouble = signal("");
+
+/** The tokens that an output is made of, or the classes, by id, as a reader sees them. */
+export const vocabulary = signal<readonly string[]>([]);
+
+export function vocabularyText(id: number): string {
+  return vocabulary.value[id] ?? `#${id}`;
+}
+
+export const header = computed(() => source.value?.header ?? null);
+export const program = computed<Program | null>(() => header.value?.program ?? null);
+export const places = computed(() => (program.value ? placesOf(program.value) : []));
+export const attentions = computed(() => (program.value ? attentionsOf(program.value) : []));
+const byName = computed(() => (program.value ? stepsByName(program.value) : new Map<string, Step>()));
+
+export function stepNamed(name: string): Step | undefined {
+  return byName.value.get(name);
+}
+
+/** The run whose pieces label the page. */
+export const run = computed(() => (mode.value === "A" ? runA.value : (runB.value ?? runA.value)));
+
+export const changed = computed(() => isChanged(whatIf.value));
+
+export function isChanged(one: WhatIf): boolean {
+  return one.text !== null || one.patches.length > 0 || Object.keys(one.forced).length > 0 || one.pruned.length > 0;
+}
+
+export interface Shown extends Tensor {
+  which: Mode;
+  signed: boolean; // whether zero is in the middle of the scale
+}
+
+function sameShape(one: Tensor, other: Tensor): boolean {
+  return one.shape.length === other.shape.length && one.shape.every((size, axis) => size === other.shape[axis]);
+}
+
+const differences = new WeakMap<Run, WeakMap<Run, Map<string, Tensor>>>();
+
+function difference(a: Run, b: Run, name: string): Tensor | null {
+  const ofB = differences.get(b) ?? new WeakMap<Run, Map<string, Tensor>>();
+  differences.set(b, ofB);
+  const known = ofB.get(a) ?? new Map<string, Tensor>();
+  ofB.set(a, known);
+  const done = known.get(name);
+  if (done) return done;
+  const [before, after] = [a.pass.values(name), b.pass.values(name)];
+  if (!sameShape(before, after)) return null;
+  const data = after.data.map((value, i) => (value === before.data[i] ? 0 : value - before.data[i]!));
+  const result = { data, shape: after.shape };
+  known.set(name, result);
+  return result;
+}
+
+/** A step's values in A, in B, or B - A. Where their shapes differ nothing can be subtracted, and B is shown. */
+export function tensorShown(name: string): Shown | null {
+  const [a, b, how] = [runA.value, runB.value, mode.value];
+  const signed = !isShare(name);
+  const chosen = how === "A" ? a : b;
+  if (!chosen || !chosen.pass.has(name)) return null;
+  if (how === "B-A" && a?.pass.has(name)) {
+    const minus = difference(a, chosen, name);
+    if (minus) return { ...minus, which: "B-A", signed: true };
+  }
+  return { ...chosen.pass.values(name), which: how === "A" ? "A" : "B", signed };
+}
+
+/** Whether a step's values are shares between 0 and 1. */
+export function isShare(name: string): boolean {
+  const op = stepNamed(name)?.op;
+  return op === "softmax";
+}
+
+// --- What is selected ----------------------------------------------------------------------------------------------
+
+/** The attention of the selected stack, kind and layer; the nearest one there is. */
+export const attention = computed<Attention | null>(() => {
+  const [stack, kind, layer] = [picked.stack.value, picked.kind.value, picked.layer.value];
+  const all = attentions.value;
+  const same = all.filter((one) => one.stack === stack && one.kind === kind);
+  return same.find((one) => one.layer === layer) ?? same.at(-1) ?? all.at(-1) ?? null;
+});
+
+/** Selects a number of a step by its full index, and with it the head, row and position that belong to it. */
+export function selectNumber(name: string, index: readonly number[]): void {
+  const step = stepNamed(name);
+  if (!step) return;
+  const [row = 0, column = 0] = index.length > 1 ? index.slice(-2) : [0, index[0]];
+  const change: Parameters<typeof select>[0] = { tap: name, row, column };
+  if (step.axes[0] === "head" && index.length > 2) change.head = index[0];
+  const read = attentions.value.find((one) => one.lines.includes(step));
+  if (read) Object.assign(change, { stack: read.stack, kind: read.kind, layer: read.layer, query: row, key: column });
+  if (isOutputRow(step)) change.step = row;
+  select(change);
+}
+
+/** Whether the rows of a step are positions of the output. */
+export function isOutputRow(step: Step): boolean {
+  const rows = step.shape.length > 1 ? step.shape.at(-2) : undefined;
+  const output = stepNamed(Object.values(program.value?.outputs ?? {})[0] ?? "");
+  return typeof rows === "string" && rows === output?.shape.at(-2);
+}
+
+/** The selected number: its step and full index. */
+export const focus = computed<{ step: Step; index: number[] } | null>(() => {
+  const chosen = selection.value;
+  const step = stepNamed(chosen.tap) ?? attention.value?.pattern;
+  const tensor = step && run.value?.pass.has(step.name) ? run.value.pass.values(step.name) : null;
+  if (!step || !tensor) return null;
+  const [row, column] = chosen.tap ? [chosen.row, chosen.column] : [chosen.query, chosen.key];
+  const wanted = [...(step.axes[0] === "head" ? [chosen.head] : []), row, column].slice(-tensor.shape.length);
+  while (wanted.length < tensor.shape.length) wanted.unshift(0);
+  return { step, index: wanted.map((at, axis) => Math.max(0, Math.min(at, tensor.shape[axis]! - 1))) };
+});
+
+// --- Asking the model ----------------------------------------------------------------------------------------------
+
+let asked = 0; // the latest question: answers to earlier ones are dropped
+let askedB = 0;
+
+async function answered<T>(what: string, work: () => Promise<T>): Promise<T | null> {
+  busy.value = what;
+  trouble.value = "";
+  try {
+    return await work();
+  } catch (error) {
+    trouble.value = error instanceof Error ? error.message : String(error);
+    return null;
+  } finally {
+    busy.value = "";
+  }
+}
+
+/** Another sentence for A. */
+export async function ask(text: string): Promise<void> {
+  const from = source.value;
+  if (!from) return;
+  const mine = ++asked;
+  const recorded = from.header.traces.findIndex((trace) => trace.text === text);
+  const work = recorded >= 0 ? async () => from.recorded(recorded) : () => from.run(text);
+  const found = await answered("A", work);
+  if (!found || mine !== asked) return;
+  runA.value = found;
+  if (changed.peek()) await compare(whatIf.peek());
+}
+
+/** The ids of A's output, which B is given where it keeps them; forced ones are put in their places. */
+function given(a: Run, change: WhatIf): number[] | undefined {
+  const sameText = change.text === null || change.text === a.text;
+  return change.keep && sameText && !change.pruned.length ? a.written?.ids.map((id, at) => change.forced[at] ?? id) : undefined;
+}
+
+/** Computes B, and shows it unless something of it is shown already. */
+export async function compare(change: WhatIf, show: Mode = mode.peek() === "A" ? "B" : mode.peek()): Promise<void> {
+  const [from, a] = [source.value, runA.value];
+  const mine = ++askedB;
+  whatIf.value = change;
+  if (!from || !a || !isChanged(change)) {
+    batch(() => { runB.value = null; mode.value = "A"; });
+    return;
+  }
+  const target = given(a, change);
+  const width = from.header.decoding?.search_beam; // as wide as the tree that is shown
+  const options = { patches: change.patches, forced: change.forced, pruned: change.pruned, target, ...(change.pruned.length && width && { beam: width }) };
+  const found = await answered("B", () => from.run(change.text ?? a.text, options));
+  if (!found || mine !== askedB) return;
+  batch(() => { runB.value = found; mode.value = show; });
+}
+
+function samePatch(one: Patch, other: Patch): boolean {
+  return one.step === other.step && one.head === other.head && one.row === other.row && one.column === other.column;
+}
+
+export function addPatch(...patches: Patch[]): Promise<void> {
+  const kept = whatIf.value.patches.filter((old) => !patches.some((patch) => samePatch(patch, old)));
+  return compare({ ...whatIf.value, patches: [...kept, ...patches] });
+}
+
+export function removePatch(...patches: Patch[]): Promise<void> {
+  const kept = whatIf.value.patches.filter((old) => !patches.some((patch) => samePatch(patch, old)));
+  return compare({ ...whatIf.value, patches: kept });
+}
+
+export function hasPatch(patch: Patch): boolean {
+  return whatIf.value.patches.some((old) => samePatch(old, patch));
+}
+
+/** The search for B's answer does not follow a beginning any more. */
+export function prune(ids: number[]): Promise<void> {
+  return compare({ ...whatIf.value, pruned: [...whatIf.value.pruned, ids] });
+}
+
+export function force(position: number, token: number | null): Promise<void> {
+  const forced = { ...whatIf.value.forced };
+  if (token === null) delete forced[position];
+  else forced[position] = token;
+  return compare({ ...whatIf.value, forced });
+}

@@ -1,0 +1,120 @@
+// The texts of the frame and of what all views share.
+
+const COUNTS = new Intl.NumberFormat("en");
+
+export const frame = {
+  name: "Glassformer",
+  sentence: "The sentence that the model reads",
+  run: "Run",
+  running: "computing…",
+  answer: "What the model answers",
+  image: "The image that the model reads",
+  recordedOnly: "This page has no weights, so it shows recorded sentences only.",
+  examples: "Recorded sentences",
+  skip: "Skip to the view",
+  views: {
+    whole: "The whole", pieces: "Pieces", head: "One head", heads: "All heads", stream: "The stream", choice: "The choice", proof: "The proof",
+  },
+  viewsLabel: "Views",
+  figure: "The model",
+  comesLater: "This view is not in this page yet.",
+
+  verified: {
+    pending: "Checking every number against Python…",
+    ok: (count: number, worst: string) => `${COUNTS.format(count)} numbers computed again on this page equal Python's; largest difference ${worst} of the largest value`,
+    recorded: (count: number, worst: string) => `${COUNTS.format(count)} numbers follow from recorded ones; largest difference ${worst} of the largest value`,
+    failed: (failures: number, first: string) => `${COUNTS.format(failures)} steps differ from Python, the first is ${first}: do not trust this page`,
+    other: "Python has not recorded this input, so it has nothing to compare with; the page's arithmetic was checked on the recorded sentence",
+    why: "How it was checked",
+  },
+
+  compare: {
+    label: "Which run is shown",
+    A: "A", B: "B", "B-A": "B − A",
+    aTitle: "The model as it is", bTitle: "The model with your changes", minusTitle: "What your changes changed",
+    what: "What if…",
+    close: "Close",
+    different: "A and B differ in length here, so nothing can be subtracted: this is B.",
+  },
+
+  rail: {
+    stack: (name: string, blocks: number) => (blocks ? `${name} ×${blocks}` : name),
+    block: (number: number) => `block ${number}`,
+    names: {
+      inputs: "pieces", self_attention: "self-attention", attention: "attention", cross_attention: "reads source",
+      feed_forward: "feed-forward", experts: "experts", final_norm: "final norm", output: "the next piece", memory: "memory", pooling: "pooling",
+      recurrent: "→ in time →", forwards: "→ forwards →", backwards: "← backwards ←", context: "context", first: "first state", readout: "readout",
+    } as Record<string, string>,
+    image: "patches", readsImage: "reads image",
+    classes: "the class",
+    vector: "the vector",
+    word: "the hidden word",
+    labels: "a label for each piece",
+    span: "begin and end",
+    time: "time",
+    go: (what: string) => `Go to ${what}`,
+  },
+
+  reckoning: {
+    title: "This number, reckoned",
+    none: "Select a number to see how it is made.",
+    products: (count: number) => `${COUNTS.format(count)} products q · k, one for each dimension`,
+    root: (width: number, root: string) => `divided by √${width} = ${root}`,
+    times: (factor: string) => `times ${factor}`,
+    masked: "mask: hidden", unmasked: "mask: not hidden, + 0",
+    softmax: (own: string, top: string, sum: string) => `softmax: e^(${own} − ${top}) ÷ ${sum}`,
+    mean: "mean ",
+    dimension: "dimension ",
+    all: (count: number) => `all ${COUNTS.format(count)} terms`,
+    recorded: "recorded by Python",
+    computed: "computed here",
+    difference: "difference",
+    notRecorded: "not recorded",
+    onlyRecorded: "recorded, not recomputed",
+    tap: "tap",
+    step: "step",
+    code: "code",
+    at: "place",
+    formula: "formula",
+    copy: "Copy as Python",
+    copied: "Copied",
+    inA: "in A", inB: "in B", change: "change",
+    open: "Show the sum", shut: "Hide the sum",
+  },
+
+  matrix: {
+    table: "as table",
+    picture: "as picture",
+    export: "Save",
+    reads: (query: string, key: string, share: string) => `“${query}” reads ${share} from “${key}”`,
+    cell: (row: string, column: string, value: string) => `${row}, ${column}: ${value}`,
+    future: "hidden: it comes later",
+    padding: "hidden: padding",
+    hidden: "hidden",
+    keys: "Arrow keys move from cell to cell.",
+    large: (rows: number, columns: number) => `${COUNTS.format(rows)} × ${COUNTS.format(columns)}: an overview, each pixel the strongest of its cells. Below is the selected row.`,
+    rowLens: (row: string) => `The row of “${row}”: its 12 strongest`,
+    rest: (count: number) => `the other ${COUNTS.format(count)}`,
+    legendNone: "0", legendFuture: "later, hidden", legendPadding: "padding, hidden",
+    tableRow: "The table has the selected row; CSV has all rows.",
+  },
+
+  keys: {
+    title: "Keys",
+    list: [
+      ["1 – 7", "the views"], ["j  k", "next, previous layer"], ["l  h", "next, previous head"], ["← ↑ ↓ →", "cells of a matrix"],
+      ["x", "remove the selected head, or give it back"], ["c", "A, B or the difference"], ["/", "jump to a step, a head or a piece"],
+      ["?", "this list"], ["Esc", "close"],
+    ] as [string, string][],
+  },
+
+  jump: {
+    title: "Jump to",
+    placeholder: "cross 2.4, a tap, a piece …",
+    nothing: "Nothing is called so.",
+    head: (kind: string, layer: number, number: number) => `${kind} ${layer}.${number}`,
+    piece: (piece: string, sequence: string) => `piece “${piece}” of the ${sequence}`,
+  },
+
+  sizes: { svg: "SVG", png: "PNG", csv: "CSV", npy: "NPY" },
+};

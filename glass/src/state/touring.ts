@@ -1,0 +1,63 @@
+// The tour through the page: whether it is on, its stops for run A, and what was answered.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { breather, Cancelled } from "../analysis/breathe";
+import type { Run } from "../engine/header";
+import { sceneOf } from "../tour/prepare";
+import { stopsOf, type Stop } from "../tour/stops";
+import { sightOf } from "./inside";
+import { select } from "./selection";
+import { attentions, checks, header, mode, runA, vocabularyText } from "./store";
+
+export const touring = signal(false);
+export const stops = signal<Stop[] | null>(null); // null: not known yet
+export const stopAt = signal(0);
+export const chosen = signal<number | null>(null); // the option that was picked at this stop; -1: shown without a guess
+
+/** A question is open: the view shows its answer, so it waits. */
+export const asking = computed(() => touring.value && chosen.value === null && stops.value?.[stopAt.value]?.claim.question !== undefined);
+
+let known: Run | null = null;
+let working: AbortController | null = null;
+
+async function prepare(run: Run): Promise<void> {
+  const about = header.peek();
+  if (!about || known === run) return;
+  working?.abort();
+  working = new AbortController();
+  stops.value = null;
+  const given = { header: about, run, sight: sightOf(run), attentions: attentions.peek(), checks: run.trace ? checks.peek() : null, shown: vocabularyText };
+  const scene = await sceneOf({ ...given, breathe: breather(working.signal) });
+  known = run;
+  batch(() => {
+    stops.value = stopsOf(scene);
+    goTo(0);
+  });
+}
+
+/** Shows a stop: its view with its example selected. */
+export function goTo(at: number): void {
+  const stop = stops.peek()?.[at];
+  batch(() => {
+    stopAt.value = at;
+    chosen.value = null;
+    mode.value = "A";
+    if (stop) select(stop.claim.at);
+  });
+}
+
+export function startTour(): void {
+  touring.value = true;
+  if (known === runA.peek()) goTo(0);
+}
+
+/** Another sentence has other stops. */
+export function followTour(): void {
+  effect(() => {
+    const run = runA.value;
+    if (!touring.value || !run) return;
+    prepare(run).catch((error: unknown) => {
+      if (!(error instanceof Cancelled)) throw error;
+    });
+  });
+}

@@ -1,0 +1,32 @@
+// The same thing in Python: what is shown here as lines that a reader can run.
+
+import type { Run } from "../engine/header";
+
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(/[\u007f-\uffff]/g, (sign) => sign);
+}
+
+/** One recorded number. Python's values have a batch axis first. */
+export function numberInPython(run: Run, tap: string, index: readonly number[]): string {
+  return [
+    "import glassformer as gf",
+    "",
+    'model = gf.load("MODEL")  # the folder of this model',
+    `seen = model.explain(${quoted(run.text)})`,
+    `print(float(seen.values[${quoted(tap)}][${[0, ...index].join(", ")}]))`,
+    "",
+  ].join("\n");
+}
+
+/** To the clipboard; where a page may not, from a field that is selected. */
+export async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = document.body.appendChild(document.createElement("textarea"));
+    field.value = text;
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+}

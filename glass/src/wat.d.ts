@@ -1,0 +1,4 @@
+declare module "*.wat" {
+  const base64: string;
+  export default base64;
+}
