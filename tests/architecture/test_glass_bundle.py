@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -41,6 +42,13 @@ def test_the_bundle_is_small_and_names_what_it_carries() -> None:
     head = script().partition("*/")[0]
     for name in json.loads((GLASS / "package.json").read_text(encoding="utf-8"))["dependencies"]:
         assert f"\n{name} " in head, f"the head of page.js does not name {name}"
+
+
+def test_the_bundle_loads_nothing_and_runs_no_text_as_code() -> None:
+    code = script().partition("*/")[2]
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|importScripts|sendBeacon)\b\s*\(", code)
+    assert not re.search(r"\beval\(|\bnew Function\(", code)
+    assert "<!--" not in code
 
 
 def test_the_lockfile_names_no_host() -> None:
