@@ -98,6 +98,11 @@ const LIES: Lie[] = [
   { name: "a step has no proof", page: (header) => { const t = header.traces[0]!; delete t.proof["decoder.blocks.0.self_attention_residual.norm.out"]; } },
 ];
 
+test("a page that claims much rounding does not hide a bug", async () => {
+  const claims = (header: Header): void => { header.traces[0]!.rounding = 0.5; };
+  assert.equal((await verdict(named(), { page: claims, ops: wrong("scale", (c) => c.inputs[0]!) })).ok, false);
+});
+
 function staleRows(k: Tensor): Tensor {
   const last = dim(k, 1) - 1;
   const before = rowsOf(k, last - 1, last);

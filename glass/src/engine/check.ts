@@ -8,6 +8,7 @@ import { dim, flat, rowAxis, rowsOf, tensor, type Tensor } from "./tensor";
 /** The largest errors, relative to the largest magnitude of a step, that rounding to float32 explains. */
 export const WHOLE_PASS = 1e-5; // from the ids to the step
 export const TIMES_ROUNDING = 3; // some models enlarge rounding: then as many times what Python measured of its own pass
+export const MOST = 1e-3; // beyond, it is not rounding
 export const ONE_STEP = 2e-6; // from the last recorded values to the step; WHOLE_PASS through a recurrence
 
 const RECURRENT = new Set(["lstm", "gru", "attentive_gru"]); // many steps in one: rounding adds up along the tokens
@@ -43,7 +44,7 @@ export function verify(subject: Subject): Checks {
 const stepsThere = ({ engine, pass }: Subject): Step[] => engine.program.steps.filter((step) => pass.has(step.name));
 
 function checkSteps(subject: Subject, trace: TraceRecord): StepCheck[] {
-  const allowed = Math.max(WHOLE_PASS, TIMES_ROUNDING * (trace.rounding ?? 0));
+  const allowed = Math.min(MOST, Math.max(WHOLE_PASS, TIMES_ROUNDING * (trace.rounding ?? 0)));
   const alone = subject.live ? eachStepAlone(subject) : new Map<string, Alone>();
   return stepsThere(subject).map((step) => {
     const computed = subject.pass.values(step.name);

@@ -155,7 +155,7 @@ export function Candidates() {
     <section class="candidates">
       <h3>{few && said.kind !== "span" ? T.choice.tableClasses : T.choice.table}</h3>
       <table>
-        <thead><tr><th /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th />{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
+        <thead><tr><td /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><td />{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
         <tbody>{ids.map((id) => <Row id={id} sampled={sampled} key={id} />)}</tbody>
       </table>
       <Force />

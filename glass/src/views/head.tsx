@@ -6,7 +6,7 @@ import type { Attention } from "../state/anatomy";
 import { tokensBefore } from "../state/image";
 import { labelsOf, spoken } from "../state/labels";
 import { picked, select } from "../state/selection";
-import { attention, attentions, hasPatch, mode, run, selectNumber, tensorShown } from "../state/store";
+import { attention, attentions, hasPatch, mode, run, selectNumber, source, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { keyOf, withoutHead, worths } from "../state/worth";
 import { cellsOf, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
@@ -77,7 +77,7 @@ function Chooser({ now }: { now: Attention }) {
 function HeadThumbs({ one }: { one: Attention }) {
   const items = useMemo(() => Array.from({ length: one.heads }, (_, head) => ({
     name: T.head.head(head + 1),
-    note: computed(() => { const worth = worths.value.get(keyOf(one, head)); return worth ? T.head.note(brief(worth.loss)) : "\u00a0"; }),
+    note: !source.peek()?.live ? undefined : computed(() => { const worth = worths.value.get(keyOf(one, head)); return worth ? T.head.note(brief(worth.loss)) : "\u00a0"; }),
     cells: computed(() => patternCells(one, head) ?? EMPTY),
   })), [one]);
   const marked = items.map((item, head) => { const patch = withoutHead(one, head); return { ...item, patched: patch !== null && hasPatch(patch) }; });

@@ -116,7 +116,7 @@ export function HeadsRanking() {
     <section class="headsranking">
       <h3>{T.heads.ranking}<small>{ofVector.value ? T.heads.rankingVector : T.heads.rankingNote}</small></h3>
       <table>
-        <thead><tr><th>{words.head}</th><th class="num">{words.worth}</th><th /><th class="num">{words.sharp}</th></tr></thead>
+        <thead><tr><th>{words.head}</th><th class="num">{words.worth}</th><td /><th class="num">{words.sharp}</th></tr></thead>
         <tbody>{rows(all.slice(0, SHOWN))}</tbody>
       </table>
       {all.length > SHOWN && <details><summary>{T.heads.more(all.length)}</summary><table><tbody>{rows(all.slice(SHOWN))}</tbody></table></details>}

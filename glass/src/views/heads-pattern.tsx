@@ -103,7 +103,7 @@ export function HeadPattern({ one, at }: { one: Attention; at: HeadPlace }) {
       {before !== null && <HeadOverlay shown={shown} before={before} pick={pick} />}
       {hasWords && <div class="group controls" role="group" aria-label={T.heads.unit}>{button(false, T.heads.pieces)}{button(true, T.heads.words)}</div>}
       {(before === null || shown.value.cells.rows <= 64) && <Matrix cells={cells} rows={rows} columns={columns} picked={where} onPick={pick} title={T.heads.pattern(nameOfHead(at))} say={say} />}
-      <p><a href="#head" onClick={(event) => { event.preventDefault(); select({ view: "head" }); }}>{T.heads.open}</a></p>
+      <p><a class="inside" href="#head" onClick={(event) => { event.preventDefault(); select({ view: "head" }); }}>{T.heads.open}</a></p>
     </>
   );
 }

@@ -50,7 +50,7 @@ function longest(labels: readonly string[]): number {
 
 function layout(available: number, cells: Cells, rows: Axis, columns: Axis, most: number): Layout {
   const room = Math.max(available, 240);
-  const left = Math.min(room * 0.34, Math.max(56, Math.min(160, longest(rows.labels) * 7.6 + 18)));
+  const left = Math.min(room * 0.34, Math.max(78, Math.min(160, longest(rows.labels) * 7.6 + 18)));
   const large = cells.columns > LABELS_UP_TO;
   const free = room - left - 4;
   const across = large ? Math.max(0.5, free / cells.columns) : Math.max(9, Math.min(most, (free - 30) / cells.columns));

@@ -85,7 +85,7 @@ export function Path() {
       <p class="note">{words.lead(recurrent.value ? words.kept : isPostNorm.value ? words.frozenMore : words.frozen)} {best && words.most(best.name, withSign(best.value))}</p>
       <Question />
       <table>
-        <thead class="sr"><tr><th>{words.step}</th><th /><th>{words.adds}</th><th>{words.heads}</th></tr></thead>
+        <thead class="sr"><tr><th>{words.step}</th><td /><th>{words.adds}</th><th>{words.heads}</th></tr></thead>
         <tbody>{lines.map((line) => <LineOf line={line} top={top} headTop={headTop} key={`${line.step} ${line.name}`} />)}</tbody>
         <tfoot><tr><th scope="row">{words.sum}</th><td /><td class="num">{withSign(found.total, nats)}</td><td /></tr></tfoot>
       </table>

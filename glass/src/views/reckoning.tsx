@@ -67,7 +67,7 @@ function TermRows({ terms, how }: { terms: Terms; how: Group["how"] }) {
     <>{terms.map((term, i) => (
       <tr key={i}>
         <td class="note">{i ? SIGNS[how] : ""}</td>
-        <td><Piece text={term.name.replace(/^head width /, T.reckoning.dimension)} /></td>
+        <td><Piece text={term.name.replace(/^head width /, "")} /></td>
         <td class="num note">{term.factors && `${brief(term.factors[0])} · ${brief(term.factors[1])}`}</td>
         <td class="num">{full(term.value)}</td>
       </tr>
@@ -78,12 +78,13 @@ function TermRows({ terms, how }: { terms: Terms; how: Group["how"] }) {
 function TermTable({ group, folded }: { group: Group; folded: boolean }) {
   const { terms } = group;
   const how = terms.length > LISTED ? "sum" : group.how;
-  const table = <table class="terms"><tbody><TermRows terms={terms.slice(0, 2048)} how={how} /></tbody></table>;
-  if (!folded) return table;
+  const isOpen = useMemo(() => signal(false), []); // thousands of rows are made only when they are looked at
+  const table = () => <table class="terms"><tbody><TermRows terms={terms.slice(0, 2048)} how={how} /></tbody></table>;
+  if (!folded) return table();
   return (
-    <details class="more">
+    <details class="more" onToggle={(event) => { isOpen.value = event.currentTarget.open; }}>
       <summary>{T.reckoning.all(terms.length)}</summary>
-      <div class="scroll tallest">{table}</div>
+      {isOpen.value && <div class="scroll tallest">{table()}</div>}
     </details>
   );
 }

@@ -16,7 +16,7 @@ export function Thumb({ cells }: ThumbProps) {
 }
 
 interface ThumbsProps {
-  items: { name: string; note?: string | ReadonlySignal<string>; cells: ReadonlySignal<Cells>; patched?: boolean }[];
+  items: { name: string; note?: string | ReadonlySignal<string> | undefined; cells: ReadonlySignal<Cells>; patched?: boolean }[];
   chosen: number;
   label: string;
   onChoose(index: number): void;

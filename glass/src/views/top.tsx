@@ -67,10 +67,11 @@ function Recorded() {
 
 function Answer() {
   const a = runA.value;
+  if (!a?.answer) return null;
   return (
     <p class="answers" aria-live="polite">
       <span class="sr">{T.answer}: </span>
-      <span class="arrow" aria-hidden="true">→</span>{a?.answer}
+      <span class="arrow" aria-hidden="true">→</span>{a.answer}
     </p>
   );
 }

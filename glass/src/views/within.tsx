@@ -92,7 +92,7 @@ function Neurons() {
       <h3>{words.title(where.value)}</h3>
       <p class="note">{words.lead(found.count, withSign(found.rest), withSign(found.bias))}</p>
       <table class="neurons">
-        <thead><tr><th>{words.neuron}</th><th class="num">{words.active}</th><th class="num">{words.adds}</th><th /><th /></tr></thead>
+        <thead><tr><th>{words.neuron}</th><th class="num">{words.active}</th><th class="num">{words.adds}</th><td /><td /></tr></thead>
         <tbody>{found.top.map((one) => <NeuronRow neuron={one} top={top} key={`${one.step} ${one.neuron} ${one.row}`} />)}</tbody>
       </table>
     </section>

@@ -64,7 +64,6 @@ export const frame = {
     masked: "mask: hidden", unmasked: "mask: not hidden, + 0",
     softmax: (own: string, top: string, sum: string) => `softmax: e^(${own} − ${top}) ÷ ${sum}`,
     mean: "mean ",
-    dimension: "dimension ",
     all: (count: number) => `all ${COUNTS.format(count)} terms`,
     recorded: "recorded by Python",
     computed: "computed here",
