@@ -48,11 +48,7 @@ def test_the_bundle_is_small_and_names_what_it_carries() -> None:
         assert f"\n{name} " in head, f"the head of page.js does not name {name}"
 
 
-<<<<<<< HEAD
-def test_the_bundle_loads_nothing_and_runs_no_text_as_code() -> None:
-=======
 def test_the_bundle_loads_nothing_and_makes_no_code_from_text() -> None:
->>>>>>> refs/heads/glass
     code = script().partition("*/")[2]
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|importScripts|sendBeacon)\b\s*\(", code)
     assert not re.search(r"\beval\(|\bnew Function\(", code)
