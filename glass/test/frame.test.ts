@@ -25,7 +25,7 @@ test("an address brings back what was selected", () => {
 });
 
 test("an address that makes no sense changes nothing", () => {
-  for (const hash of ["", "#", "#nowhere", "#head?layer=-1&head=x&query=1e9&row=99999999999&view=proof&__proto__=1", "#?%%%"]) {
+  for (const hash of ["", "#", "#nowhere", "#whole?layer=-1&head=x&query=1e9&row=99999999999&view=proof&__proto__=1", "#?%%%"]) {
     const { chosen } = fromHash(hash);
     assert.deepEqual({ ...START, ...chosen }, START, hash);
   }

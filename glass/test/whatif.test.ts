@@ -80,6 +80,11 @@ test("Python: no own answer where a mean or a forced piece decides it", () => {
   assert.doesNotMatch(asPython(HEADER, runWith(CHANGE.patches.slice(0, 1)), CHANGE), /listening/);
 });
 
+test("Python: a model that continues its text writes as much as here", () => {
+  const header = { ...HEADER, task: { verb: "generate", head: "next" }, decoding: { limit: 20 } } as unknown as Header;
+  assert.match(asPython(header, runWith([], undefined, "A"), { ...CHANGE, patches: [], forced: {}, pruned: [] }), /model\.generate\("A", max_new=20\)/);
+});
+
 test("why A and B cannot be subtracted", () => {
   assert.equal(whyNoDifference(runWith([]), runWith([])), null);
   assert.equal(whyNoDifference(runWith([]), runWith([], { source: [1, 2], target: [3, 4] })), "answer");

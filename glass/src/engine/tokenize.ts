@@ -53,6 +53,11 @@ export class TextReader {
     }
   }
 
+  /** A text as it is before it is cut: Unicode in one form, perhaps without capitals. */
+  normal(text: string): string {
+    return this.inner?.normalizer?.normalize(text) ?? text;
+  }
+
   /** The ids of a text, with nothing before and after. */
   plain(text: string): number[] {
     if (text === "") return [];

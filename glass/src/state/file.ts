@@ -20,6 +20,13 @@ export function shownPieces(sequence: string): readonly string[] {
   return (from instanceof ModelSource ? from.reader(sequence)?.shown : undefined) ?? NONE;
 }
 
+/** What the tokenizer makes of a text before it cuts it; null: nothing that a reader would see. */
+export function normalText(sequence: string, text: string): string | null {
+  const from = source.value;
+  const normal = from instanceof ModelSource ? from.reader(sequence)?.normal(text) : undefined;
+  return normal === undefined || normal.replace(/[▁\s]+/g, " ").trim() === text.replace(/\s+/g, " ").trim() ? null : normal;
+}
+
 const spellers = new Map<string, Speller>();
 
 /** Shows how words become pieces; null: the file has no tokenizer for this sequence. */

@@ -21,7 +21,7 @@ export interface Selection {
 }
 
 export const START: Selection = {
-  view: "head", stack: "", kind: "", layer: 0, head: 0, query: 0, key: 0, tap: "", row: 0, column: 0, step: 0, node: 0,
+  view: "whole", stack: "", kind: "", layer: 0, head: 0, query: 0, key: 0, tap: "", row: 0, column: 0, step: 0, node: 0,
 };
 
 export const selection = signal<Selection>(START);

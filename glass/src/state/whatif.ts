@@ -133,15 +133,14 @@ function patchLine(patch: Patch): string {
 /** Where every change is at a tap and needs no other row, the whole model can be asked, search included. */
 function answerLines(header: Header, run: Run, change: WhatIf): string[] {
   const steps = new Map(header.program.steps.map((step) => [step.name, step]));
-  const verb = header.task.verb;
+  const call = callOf(header, run);
   const output = header.program.causal.at(-1);
   const plain = run.patches.every((patch) => {
     const step = steps.get(patch.step);
     const grows = patch.column !== undefined && step?.shape.at(-1) === output;
     return step?.tapped && patch.how !== "mean" && patch.row === undefined && !grows;
   });
-  if (!plain || Object.keys(change.forced).length || change.pruned.length) return [];
-  const call = `print(model.${verb}(${quoted(run.text)}))`;
+  if (!call || !plain || Object.keys(change.forced).length || change.pruned.length) return [];
   if (!run.patches.length) return ["", call];
   const pairs = run.patches.map((patch, at) => `    (model.model.get_submodule(${quoted(patch.step)}), change_${at + 1}),`);
   return [
@@ -149,6 +148,15 @@ function answerLines(header: Header, run: Run, change: WhatIf): string[] {
     ...run.patches.flatMap((patch, at) => listener(patch, steps.get(patch.step)!, at + 1)),
     "with listening([", ...pairs, "]):", `    ${call}`,
   ];
+}
+
+const VERBS = new Set(["translate", "generate", "fill", "classify", "tag", "infill", "rewrite", "summarise", "embed"]);
+
+/** The model asked as on this page; null: its inputs are more than one text. */
+function callOf({ task: { verb }, decoding }: Header, run: Run): string | null {
+  if (!VERBS.has(verb)) return null;
+  const most = verb === "generate" && typeof decoding?.limit === "number" ? `, max_new=${decoding.limit}` : "";
+  return `print(model.${verb}(${quoted(run.text)}${most}))`;
 }
 
 function listener(patch: Patch, step: Step, number: number): string[] {

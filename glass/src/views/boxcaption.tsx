@@ -6,6 +6,7 @@ import type { Run } from "../engine/header";
 import { spoken } from "../state/labels";
 import { attentions, header, vocabularyText } from "../state/store";
 import { T } from "../state/strings";
+import { share as shareText } from "../state/strings/tour";
 import { brief, percent } from "./format";
 import { nameOf } from "./rail";
 import { Piece, WithPieces } from "./tokens";
@@ -64,7 +65,7 @@ function Heads({ box, of, row }: { box: Box; of: Run; row: number }) {
   if (!attention) return null;
   const names = of.pieces[attention.keys] ?? [];
   const readings = readingsOf(of, attention, row).slice(0, 4);
-  return <ul class="readings">{readings.map(({ head, key, share }) => <li key={head}>{T.whole.reads(head + 1, percent(share), "").replace(/“”$/, "")}“<Piece text={names[key] ?? String(key + 1)} />”</li>)}</ul>;
+  return <ul class="readings">{readings.map(({ head, key, share }) => <li key={head}>{T.whole.reads(head + 1, shareText(share), "").replace(/“”$/, "")}“<Piece text={names[key] ?? String(key + 1)} />”</li>)}</ul>;
 }
 
 function Change({ box, tower, of, row }: { box: Box; tower: Tower; of: Run; row: number }) {

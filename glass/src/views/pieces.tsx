@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { nearest } from "../analysis/nearest";
 import type { Speller, Spelling } from "../analysis/spelling";
 import type { Run } from "../engine/header";
-import { shownPieces, spellerOf, weightOf } from "../state/file";
+import { normalText, shownPieces, spellerOf, weightOf } from "../state/file";
 import { spoken, visible } from "../state/labels";
 import { program, run } from "../state/store";
 import { T } from "../state/strings";
@@ -83,11 +83,13 @@ function Text({ of, sequence }: { of: Run; sequence: string }) {
   const speller = spellerOf(sequence);
   const spelling = useMemo(() => spellingAt(speller, of, sequence, place), [speller, of, sequence, place]);
   const shown = shownPieces(sequence);
+  const normal = sequence === readable.value[0] ? normalText(sequence, of.text) : null;
   const words = wordsOf(of.words[sequence] ?? [], pieces.length).filter(({ from, to }) => (of.words[sequence]?.[from] ?? -1) >= 0 && /[\p{L}\p{N}]/u.test(pieces.slice(from, to).join(""))).length;
   const word = spelling ? spelling.pieces.map((_, at) => spoken(pieces[spelling.from + at] ?? "").replace(/^##(?=.)/, "")).join("") : piece;
   return (
     <>
       <p class="lead">{T.pieces.lead(words, pieces.length, shown.length)}</p>
+      {normal !== null && <p class="normal">{T.pieces.normalised} <span><Piece text={normal} /></span></p>}
       <Words of={of} sequence={sequence} place={place} />
       <div class="pieceparts">
         {spelling && speller && <SpellingPanel key={`${sequence} ${spelling.from} ${of.text}`} spelling={spelling} speller={speller} shown={shown} word={word} />}
