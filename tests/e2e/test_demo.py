@@ -12,7 +12,7 @@ import pytest
 import typer
 from rich.console import Console
 
-from glassformer.cli.demo import SENTENCES, demo_recipe, show_sentences
+from glassformer.cli.demo import SENTENCES, demo_recipe, show_sentences, write_page
 from glassformer.cli.main import app
 from glassformer.cli.recipes import recipe_named
 from glassformer.config import validate
@@ -93,3 +93,11 @@ def test_the_demo_refuses_a_folder_that_holds_another_run(trained: Path, command
     assert outcome.code == 2
     assert "Traceback" not in outcome.err
     assert "was started with different settings" in outcome.err
+
+
+def test_the_demo_ends_with_a_page_that_its_report_links_to(run_copy: Path) -> None:
+    run = RunFolder(run_copy)
+    for _ in range(2):  # a demo that is run again changes nothing
+        assert write_page(load(run_copy).explain("a dog sees the boy."), run) == run_copy / "glass.html"
+    assert (run_copy / "glass.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert run.report().count('<a href="glass.html">') == 1

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from glassformer.explain.explanation import Explanation
+    from glassformer.store.run import RunFolder
     from glassformer.tasks.translation import TranslationRecipe
     from glassformer.tasks.translation.translator import Translator
 
@@ -35,6 +37,7 @@ Afterwards, use it like any other run:
 
   glassformer evaluate runs/demo --corpus phrasebook
 """
+GLASS = "glass.html"
 SENTENCES = (
     "I ate an apple.",
     "He ate the apple because it was tasty.",
@@ -62,7 +65,7 @@ def demo(
     ] = None,
     from_language: Annotated[str, typer.Option(help="Source language: en, de, it or hi.")] = "en",
 ) -> None:
-    """Train a small translator on a built-in corpus, translate sentences, explain one, write a report."""
+    """Train a small translator on a built-in corpus, translate sentences, explain one, write a report and a page."""
     from rich.console import Console
 
     from glassformer.cli.display import TrainingDisplay
@@ -91,9 +94,24 @@ def demo(
     translator = load(out)
     opened = show_sentences(console, translator, from_language, to)
     console.print(f"\n[bold]Inside one of them[/bold]: {opened}")
-    console.print(explanation_view(translator.explain(opened), layer=head["layer"], head=head["head"]))
+    found = translator.explain(opened)
+    console.print(explanation_view(found, layer=head["layer"], head=head["head"]))
     show_scores(console, measured)
-    console.print(f"\nNow open [bold]{out / REPORT}[/bold] in a browser.")
+    page = write_page(found, RunFolder(out))
+    console.print(
+        f"\nNow open [bold]{out / REPORT}[/bold] in a browser, and [bold]{page}[/bold]: the model itself, which runs"
+    )
+    console.print("in the page without a network. Type a sentence, and take any number apart.")
+
+
+def write_page(found: Explanation, run: RunFolder) -> Path:
+    """The page in which the model runs, linked from the report."""
+    from glassformer.explain.page import with_link
+
+    path = run.path / GLASS
+    found.save(path)
+    run.write_report(with_link(run.report(), GLASS, "The model itself, running in a page"))
+    return path
 
 
 def demo_recipe(corpus: str) -> TranslationRecipe:

@@ -41,6 +41,13 @@ def render_report(report: Report) -> str:
     return _PLACE.sub(lambda place: parts[place[1]], _asset("template.html"))
 
 
+def with_link(page: str, file: str, text: str) -> str:
+    """A finished page with a link to a file beside it, above its contents; unchanged if it has this link."""
+    link = f'<p class="beside"><a href="{html.escape(file)}">{html.escape(text)}</a></p>\n'
+    before, place, after = page.partition('<nav id="contents"')
+    return page if link in before or not place else before + link + place + after
+
+
 def page_data(report: Report) -> dict[str, Any]:
     """The report as data for JSON: numbers rounded, NaN and infinity as null, absent parts left out."""
     data = plain(report)

@@ -218,6 +218,9 @@ class RunFolder:
         files.write_atomically(self.path / REPORT, html.encode())
         return self.path / REPORT
 
+    def report(self) -> str:
+        return files.read_bytes(self.path / REPORT).decode()
+
     def show_report(self, html: str) -> None:
         """Writes the report during training. It is always complete, but not flushed to disk: a newer one follows."""
         files.replace_quickly(self.path / REPORT, html.encode())
