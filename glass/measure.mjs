@@ -1,4 +1,4 @@
-// npm run measure -- page.html ...: see test/measure.ts
+// npm run measure -- page.html ...: see test/measure.ts; npm run answers -- page.html expected.json: see test/answers.ts
 
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -7,8 +7,9 @@ import esbuild from "esbuild";
 import { wat } from "./wat.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const outfile = join(HERE, "build", "measure.mjs");
-const entryPoints = [join(HERE, "test", "measure.ts")];
+const [name, ...rest] = process.argv.slice(2);
+const outfile = join(HERE, "build", `${name}.mjs`);
+const entryPoints = [join(HERE, "test", `${name}.ts`)];
 await esbuild.build({ entryPoints, outfile, bundle: true, platform: "node", format: "esm", target: "node20", sourcemap: "inline", plugins: [wat] });
-const { status } = spawnSync(process.execPath, ["--enable-source-maps", outfile, ...process.argv.slice(2)], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", outfile, ...rest], { stdio: "inherit" });
 process.exit(status ?? 1);

@@ -64,7 +64,9 @@ def record_of(one: Watched, stored: Stored, subject: Subject, chunks: Chunks) ->
     found = one.trace.to_dict(subject.program)
     found["values"] = {name: chunks.add(one.values[name], kind).to_dict() for name, kind in stored.kinds.items()}
     found["rounding"] = rounded(one.error)
-    found["proof"] = {name: proof_of(name, value) for name, value in one.values.items()}
+    found["proof"] = {
+        name: proof_of(name, value, samples=stored.kinds.get(name) != "f32") for name, value in one.values.items()
+    }
     for name, what in subject.program.sequences.items():
         if what == "image":
             found["image"] = chunks.add(one.trace.inputs[name]).to_dict()

@@ -12,11 +12,14 @@ SAMPLES = 64  # numbers of each step
 DIGITS = 9  # enough for every float32 number to differ from all others
 
 
-def proof_of(name: str, value: NDArray[Any]) -> dict[str, Any]:
-    """The largest magnitude and the sum of the finite numbers of a value, and some of its numbers with their places."""
+def proof_of(name: str, value: NDArray[Any], *, samples: bool = True) -> dict[str, Any]:
+    """The largest magnitude and the sum of the finite numbers of a value, and some of its numbers with their places.
+
+    Without samples where the page has the whole value.
+    """
     flat = np.asarray(value, dtype=np.float64).ravel()
     finite = flat[np.isfinite(flat)]
-    places = sampled(name, flat.size)
+    places = sampled(name, flat.size) if samples else []
     return {
         "max": rounded(float(np.abs(finite).max(initial=0.0))),
         "sum": rounded(float(finite.sum())),
