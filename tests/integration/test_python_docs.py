@@ -12,8 +12,11 @@ import glassformer as gf
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
-def test_the_session_runs(trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_session_runs(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     load = gf.load
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(gf, "load", lambda _: load(trained), raising=False)
     session = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S))
     known: dict[str, object] = {}
