@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { T } from "../state/strings";
-import { chosen, goTo, startTour, stopAt, stops, touring } from "../state/touring";
+import { asking, chosen, goTo, startTour, stopAt, stops, touring } from "../state/touring";
 import { narrow } from "../views/canvas";
 import { Piece, WithPieces } from "../views/tokens";
 import type { Question } from "./claim";
@@ -57,6 +57,13 @@ function Buttons({ count }: { count: number }) {
   );
 }
 
+/** While a question is open its answer in the view is neither shown nor reached by keys. */
+function useVeil(): void {
+  useEffect(() => {
+    for (const element of document.querySelectorAll<HTMLElement>("main, .side")) element.inert = asking.value;
+  }, [asking.value]);
+}
+
 export function Tour() {
   const title = useRef<HTMLHeadingElement>(null);
   const all = stops.value;
@@ -66,6 +73,7 @@ export function Tour() {
     if (stop && narrow.value) document.querySelector("main")?.scrollIntoView();
     else if (stop) window.scrollTo(0, 0);
   }, [stop]);
+  useVeil();
   if (!touring.value) return null;
   const count = all?.length ?? 0;
   return (

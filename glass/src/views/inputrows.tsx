@@ -65,7 +65,7 @@ function Line({ shown, top, wide, column }: { shown: Shown; top: number; wide: n
   return (
     <div class="inputline">
       <span>{shown.label}</span>
-      <Strip cells={cells} title={shown.label} picked={picked} onPick={pick} wide={wide} tall={22} />
+      <Strip cells={cells} title={shown.label} picked={picked} onPick={pick} wide={wide} tall={24} />
       <output title={value === undefined ? undefined : full(value)}>{value === undefined ? "" : brief(value)}</output>
     </div>
   );

@@ -39,8 +39,8 @@ function Words({ of, sequence, place }: { of: Run; sequence: string; place: numb
       {wordsOf(of.words[sequence] ?? [], pieces.length).map(({ from, to }) => (
         <span class="word" key={from}>
           {pieces.slice(from, to).map((piece, i) => (
-            <button type="button" key={i} tabIndex={from + i === place ? 0 : -1} aria-pressed={from + i === place} aria-label={T.pieces.pick(spoken(piece), ids[from + i] ?? 0)} onClick={() => choosePiece(sequence, from + i)}>
-              <b><Piece text={piece} /></b><small>{ids[from + i]}</small>
+            <button type="button" key={i} tabIndex={from + i === place ? 0 : -1} aria-pressed={from + i === place} onClick={() => choosePiece(sequence, from + i)}>
+              <b><Piece text={piece} /></b><span class="sr">{T.pieces.number}</span><small>{ids[from + i]}</small>
             </button>
           ))}
         </span>

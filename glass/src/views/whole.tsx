@@ -177,7 +177,7 @@ function Machine({ drawn, of, player }: { drawn: Figure; of: Run; player: Player
         <>
           <div class="towers" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
             <Lines layout={layout} />
-            <Says layout={layout} of={of} tower={last} />
+            {player.now.value === player.order.length - 1 && <Says layout={layout} of={of} tower={last} />}
             {layout.boxes.map((placed) => player.order.indexOf(placed.box) <= player.now.value && <Arrow key={`s ${placed.box.part}`} box={placed.box} tower={placed.tower} of={of} placed={placed} />)}
             {layout.boxes.map((placed) => <BoxOf key={placed.box.part} placed={placed} of={of} player={player} />)}
             {layout.folds.map((fold) => <button type="button" key={`${fold.x}`} class="fold plain" style={{ left: `${fold.x}px`, top: `${fold.y}px`, width: `${fold.width}px` }} onClick={() => { open.value = true; }}>{T.whole.more(fold.count)}</button>)}

@@ -9,7 +9,7 @@ export const pieces = {
   lead: (words: number, count: number, vocabulary: number) =>
     `Numbers. ${COUNTS.format(words)} ${words === 1 ? "word" : "words"} become ${COUNTS.format(count)} pieces${vocabulary ? ` of a list of ${COUNTS.format(vocabulary)}` : ""}, and each piece its number in the list.`,
   normalised: "Before it is cut, the text is written in one way:",
-  pick: (piece: string, id: number) => `piece ${piece}, number ${id}`,
+  number: ", number ",
 
   spell: {
     title: (word: string) => `How does “${word}” become pieces?`,
