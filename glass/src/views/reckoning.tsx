@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Group, Reckoning } from "../engine/header";
-import { labelsOf, visible } from "../state/labels";
+import { labelsOf, numbered, visible } from "../state/labels";
 import { focus, header, mode, reckoner, run, runA, runB, source } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas } from "./canvas";
@@ -34,8 +34,8 @@ const whereInWords = computed(() => {
   const shape = run.value.pass.values(at.step.name).shape;
   return at.index.map((index, axis) => {
     const name = at.step.axes[axis] ?? "";
-    const label = labelsOf(at.step, axis, shape[axis]!)[index] ?? String(index + 1);
-    return /^\d+$/.test(label) ? `${name.replaceAll("_", " ")} ${label}` : visible(label);
+    const labels = labelsOf(at.step, axis, shape[axis]!);
+    return labels === numbered(shape[axis]!) ? `${name.replaceAll("_", " ")} ${index + 1}` : visible(labels[index] ?? "");
   });
 });
 

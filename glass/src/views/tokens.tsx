@@ -14,9 +14,9 @@ export function Piece({ text }: { text: string }) {
   return <bdi><span class="space" aria-hidden="true">{"␣".repeat(space.length)}</span>{rest}</bdi>;
 }
 
-/** A dotted name that may break at its dots. */
+/** A dotted name that may break at its dots and inside its words. */
 export function Dotted({ name }: { name: string }) {
-  return <>{name.split(".").flatMap((part, i) => (i ? [<wbr key={i} />, `.${part}`] : [part]))}</>;
+  return <>{name.split(/(?=[._])/).flatMap((part, i) => (i ? [<wbr key={i} />, part] : [part]))}</>;
 }
 
 /** A title with pieces in it: what is between “ and ” is shown as a piece. */
