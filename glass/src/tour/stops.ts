@@ -11,7 +11,7 @@ const { axis, reads, sum, later } = READING_RULES;
 const { needed, effect, decided, sure, ceiling, beam, proof } = DECIDING_RULES;
 
 /** In the order of the tour. */
-export const RULES: Rule[] = [patches, pieces, row, place, parameters, axis, reads, sum, later, needed, effect, decided, sure, ceiling, beam, proof];
+export const RULES: Rule[] = [patches, pieces, row, place, parameters, reads, axis, sum, later, needed, effect, decided, sure, ceiling, beam, proof];
 
 /** What is left out first where more than this many claims are true. */
 const MOST = 12;

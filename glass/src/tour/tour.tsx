@@ -60,8 +60,8 @@ function Buttons({ count }: { count: number }) {
 /** While a question is open its answer in the view is neither shown nor reached by keys. */
 function useVeil(): void {
   useEffect(() => {
-    for (const element of document.querySelectorAll<HTMLElement>("main, .side")) element.inert = asking.value;
-  }, [asking.value]);
+    for (const element of document.querySelectorAll<HTMLElement>("main > *, .side > *")) element.inert = asking.value;
+  }, [asking.value, stopAt.value, stops.value]);
 }
 
 export function Tour() {
@@ -81,7 +81,7 @@ export function Tour() {
       <div class="way" aria-hidden="true"><i style={{ width: `${count ? ((stopAt.value + 1) / count) * 100 : 0}%` }} /></div>
       <header>
         <span role="status">{all ? (stop ? T.tour.stop(stopAt.value + 1, count) : T.tour.none) : T.tour.preparing}</span>
-        {stop && <h3 ref={title} tabIndex={-1}>{stop.rule.title}</h3>}
+        {stop && <h2 ref={title} tabIndex={-1}>{stop.rule.title}</h2>}
         <Buttons count={count} />
       </header>
       {stop && <div aria-live="polite"><Claimed stop={stop} /></div>}
