@@ -1,8 +1,8 @@
 // View 6: why this word? All candidates of one place, what sampling would leave of them, and the search.
 
-import { allowed, bounds, candidate, inA, writes } from "../state/choosing";
+import { allowed, bounds, candidate, inA, positionOf, writes } from "../state/choosing";
 import { candidateName, inputsOfPlaces, place, readout, saidAtPlaces, selectPlace } from "../state/inside";
-import { run } from "../state/store";
+import { mode, run, whatIf } from "../state/store";
 import { T } from "../state/strings";
 import { Candidates, Curve } from "./candidates";
 import { percent } from "./format";
@@ -54,8 +54,9 @@ function Lead() {
   const [first, second] = [found.order[0]!, found.order[1]!];
   const share = (id: number): string => percent(Math.exp(found.before[id]!));
   const id = candidate.value;
-  const text = id === first
-    ? T.choice.lead(candidateName(id), share(id), candidateName(second), share(second))
+  const forced = mode.value !== "A" && whatIf.value.forced[positionOf(place.value) ?? -1] === id && id !== first;
+  const text = forced ? T.choice.leadForced(candidateName(id), share(id), candidateName(first), share(first))
+    : id === first ? T.choice.lead(candidateName(id), share(id), candidateName(second), share(second))
     : T.choice.leadSecond(candidateName(id), share(id), candidateName(first), share(first));
   return <p class="lead"><WithPieces text={text} /> {limits && T.choice.ceiling(percent(limits.ceiling), String(limits.smoothing))} {inA.value && T.choice.isB}</p>;
 }

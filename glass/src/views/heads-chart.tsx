@@ -40,11 +40,12 @@ function Mark({ one, scale, on, labelled }: { one: Ranked; scale: Scale; on: boo
   const cross = one.place.kind.includes("cross");
   const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), nats(one.loss));
   const left = x > scale.width / 2;
+  const low = Math.abs(one.loss) <= (verdict.value?.little ?? 0); // its name goes below the crowd at zero
   return (
     <g class={on ? "dot on" : "dot"} onClick={() => chooseHead(one.place)}>
       <title>{words}</title>
       {cross ? <rect x={x - 4.5} y={y - 4.5} width={9} height={9} /> : <circle cx={x} cy={y} r={5} class={one.place.stack === "encoder" ? "hollow" : undefined} />}
-      {labelled && <text x={left ? x - 8 : x + 8} y={y + 4} text-anchor={left ? "end" : "start"}>{nameOfHead(one.place)}</text>}
+      {labelled && <text x={left ? x - 8 : x + 8} y={low ? y + 17 : y + 4} text-anchor={left ? "end" : "start"}>{nameOfHead(one.place)}</text>}
     </g>
   );
 }

@@ -38,11 +38,11 @@ function sideOf(one: Attention, axis: -1 | -2, length: number): Side {
   return { labels, groups: groupsOf(words) };
 }
 
-/** Words of written pieces: each begins with a space. */
+/** Words of written pieces: each begins with a space; punctuation is a word of its own. */
 function bySpaces(pieces: readonly string[]): Group[] {
   let word = -1;
   const numbers = pieces.map((piece, at) => {
-    if (/^[‹<[]/.test(piece)) return -1;
+    if (/^[‹<[]/.test(piece) || /^[▁␣ ]?\p{P}+$/u.test(piece)) return -1;
     if (at === 0 || /^[▁␣ ]/.test(piece)) word++;
     return word;
   });

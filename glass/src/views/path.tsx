@@ -30,7 +30,7 @@ function HeadCells({ split, top, line }: { split: Split; top: number; line: Line
         const step = Math.round(255 * Math.min(1, Math.abs(value) / (top || 1)));
         const words = T.stream.path.head(head + 1, withSign(value));
         const text = split.heads.length > 6 ? "" : Math.abs(value) < 0.05 ? "0" : withSign(value, (number) => number.toFixed(Math.abs(number) < 0.95 ? 1 : 0).replace("-", "−"));
-        return <button type="button" key={head} title={words} aria-label={words} style={{ background: scale.css[step], color: scale.text[step] }} onClick={() => { line.choose(); select({ head }); }}>{text}</button>;
+        return <button type="button" key={head} title={words} aria-label={words} style={{ background: scale.css[step], color: scale.text[step] }} data-text={text} onClick={() => { line.choose(); select({ head }); }} />;
       })}
     </span>
   );

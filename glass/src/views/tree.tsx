@@ -42,9 +42,9 @@ function Node({ leaf }: { leaf: Leaf }) {
   const words = T.choice.node(leaf.node ? spoken(text(leaf.node)) : T.choice.start, brief(leaf.sum), fate);
   return (
     <button
-      type="button" class={classes} role="treeitem" aria-selected={on} aria-label={words} title={words} tabIndex={on ? 0 : -1} data-node={leaf.node}
+      type="button" class={classes} role="treeitem" aria-selected={on} title={words} tabIndex={on ? 0 : -1} data-node={leaf.node}
       style={{ left: `${leaf.depth * WIDE}px`, top: `${leaf.row * TALL}px`, width: `${BOX}px` }} onClick={() => choose(leaf)}
-    ><Piece text={nameOf(leaf)} />{leaf.node > 0 && <small>{leaf.rank !== null ? `${leaf.rank + 1}. ` : ""}{brief(leaf.sum)}</small>}</button>
+    ><Piece text={nameOf(leaf)} />{leaf.node > 0 && <small>{leaf.rank !== null ? `${leaf.rank + 1}. ` : ""}{brief(leaf.sum)}</small>}<span class="sr">, {fate}</span></button>
   );
 }
 
@@ -116,8 +116,8 @@ function Actions({ leaf }: { leaf: Leaf }) {
   if (!source.value?.live || leaf.node === 0) return null;
   const ids = pathTo(search.value!, leaf.node);
   const beginning = spoken(text(leaf.node));
-  const follow = (): void => void compare({ ...UNCHANGED, keep: false, forced: Object.fromEntries(ids.map((id, at) => [at, id])) }, "B");
-  const cut = (): void => { whatIf.value = { ...whatIf.peek(), forced: {}, keep: false }; void prune(ids); };
+  const follow = (): void => { select({ node: 0 }); void compare({ ...UNCHANGED, keep: false, forced: Object.fromEntries(ids.map((id, at) => [at, id])) }, "B"); };
+  const cut = (): void => { select({ node: 0 }); whatIf.value = { ...whatIf.peek(), forced: {}, keep: false }; void prune(ids); };
   return (
     <p class="controls">
       <button type="button" disabled={busy.value === "B"} aria-label={T.choice.followLabel(beginning)} title={T.choice.followLabel(beginning)} onClick={follow}>{T.choice.follow}</button>
