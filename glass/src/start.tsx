@@ -5,7 +5,7 @@ import type { Source } from "./engine/header";
 import { followState, readAddress } from "./state/address";
 import { followKeys } from "./state/keys";
 import { readoutFor } from "./state/inside";
-import { labelsOf, spoken } from "./state/labels";
+import { isPatch, labelsOf, spoken } from "./state/labels";
 import { fromHash, select } from "./state/selection";
 import { attentions, checks, isOutputRow, reckoner, runA, source, type Reckoner } from "./state/store";
 import { followTour } from "./state/touring";
@@ -15,7 +15,7 @@ import { followTheme } from "./views/palette";
 /** How good an example a cell is: a large share between two long pieces, not to or from a mark. */
 function worthShowing(share: number, query = "", key = ""): number {
   const long = (piece: string) => (/^[‹<[]/.test(piece) ? 0 : Math.min(6, spoken(piece).length));
-  return share < 0.3 || share > 0.9999 ? share / 100 : share * long(query) * (1 + long(key));
+  return share < 0.3 || share > 0.9999 ? share / 100 : share * long(query) * (1 + long(key)) + share / 1000;
 }
 
 /** The attention that a reader meets first: the last one that reads another sequence, or the last of all. */
@@ -28,7 +28,8 @@ function selectFirst(): void {
   const [rows, columns] = [shape.at(-2)!, shape.at(-1)!];
   const [queries, keys] = [labelsOf(first.pattern, -2, rows, run), labelsOf(first.pattern, -1, columns, run)];
   const said = isOutputRow(first.pattern) ? readoutFor(run) : null;
-  const asked = said && new Set(said.answer); // of a text that is continued its end, of one with gaps those
+  // Of a text that is continued its end, of one with gaps those, of an image the row that the class is read from.
+  const asked = said ? new Set(said.answer) : isPatch(queries[0] ?? "") ? new Set([0]) : null;
   const place = (i: number) => ({ head: Math.floor(i / (rows * columns)), query: Math.floor(i / columns) % rows, key: i % columns });
   let [best, most] = [0, -1];
   data.forEach((share, i) => {

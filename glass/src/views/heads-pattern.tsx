@@ -102,7 +102,7 @@ export function HeadPattern({ one, at }: { one: Attention; at: HeadPlace }) {
       <Facts at={at} />
       {before !== null && <HeadOverlay shown={shown} before={before} pick={pick} />}
       {hasWords && <div class="group controls" role="group" aria-label={T.heads.unit}>{button(false, T.heads.pieces)}{button(true, T.heads.words)}</div>}
-      {(before === null || shown.value.cells.rows <= 64) && <Matrix cells={cells} rows={rows} columns={columns} picked={where} onPick={pick} title={T.heads.pattern(nameOfHead(at))} say={say} />}
+      {!(before !== null && isPatch(shown.value.rows.labels[0] ?? "")) && <Matrix cells={cells} rows={rows} columns={columns} picked={where} onPick={pick} title={T.heads.pattern(nameOfHead(at))} say={say} />}
       <p><a class="inside" href="#head" onClick={(event) => { event.preventDefault(); select({ view: "head" }); }}>{T.heads.open}</a></p>
     </>
   );
@@ -118,8 +118,8 @@ function HeadOverlay({ shown, before, pick }: { shown: ReadonlySignal<Shown>; be
   const patch = useMemo(() => computed(() => picked.key.value - before), [before]);
   const labels = shown.value.rows.labels;
   const own = isPatch(labels[0] ?? "");
-  const nameOf = (at: number): string => (own ? (at < before ? T.heads.extra : T.heads.patch(at - before + 1)) : (labels[at] ?? ""));
-  const choices = own ? [...new Set([0, picked.key.value])] : labels.map((_, at) => at).slice(0, 64);
+  const nameOf = (at: number): string => labels[at] ?? "";
+  const choices = own ? [...new Set([0, row.value, picked.key.value])] : labels.map((_, at) => at).slice(0, 64);
   return (
     <div class="overlaid">
       <div class="controls">{choices.map((at) => <button type="button" key={at} aria-pressed={row.value === at} onClick={() => pick(at, picked.key.peek())}><Piece text={nameOf(at)} /></button>)}</div>

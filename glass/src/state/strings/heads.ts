@@ -63,6 +63,4 @@ export const heads = {
   from: "Where it comes from",
   overlay: (row: string) => `What ${row} reads, over the image`,
   overlayLabel: (across: number, down: number) => `${across} × ${down} patches; darker: read more`,
-  extra: "the extra token",
-  patch: (number: number) => `patch ${number}`,
 };
