@@ -51,7 +51,7 @@ export const stream = {
     frozenMore: "The scales of all norms and the gates of activations on the way are kept as they are, so the parts add up exactly.",
     step: "step", guess: "best guess after it", adds: "adds", heads: "each head adds",
     token: "the piece itself", position: "its place", segment: "its segment", biases: "biases", sum: "sum",
-    casing: "its capitals", kept: "Which of two units is larger, and who reads whom, is kept as it is, so the parts add up exactly.", extra: "the extra token", odds: "what the words alone say",
+    casing: "its capitals", kept: "Which of two units is larger, and who reads whom, is kept as it is, so the parts add up exactly.", extra: "the whole-image token", odds: "what the words alone say",
     question: "Which number is taken apart",
     logit: "its logit", against: (piece: string) => `its logit minus that of “${piece}”`,
     total: (sum: string, logit: string, gap: string) => `The parts add up to ${sum}; the logit is ${logit} (difference ${gap}).`,
