@@ -7,6 +7,7 @@ import { select } from "../state/selection";
 import { focus, selectNumber, stepNamed } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas } from "./canvas";
+import { csvOf, save } from "./export";
 import { tiny } from "./format";
 import type { Palette } from "./palette";
 
@@ -63,6 +64,10 @@ function saying(step: StepCheck | undefined): string {
   return T.proof.errorSay(step.step, step.error ? tiny(step.error) : T.proof.exact, step.compared) + (step.why ? `. ${step.why}` : "");
 }
 
+function errorsAsCsv(steps: readonly StepCheck[]): string {
+  return csvOf([["step", "error", "compared", "ok", "why"], ...steps.map((one) => [one.step, one.error, one.compared, String(one.ok), one.why ?? ""])]);
+}
+
 function choose(step: StepCheck | undefined): void {
   const known = step && stepNamed(step.step);
   if (known) { selectNumber(known.name, known.shape.map(() => 0)); select({ view: "proof" }); }
@@ -94,6 +99,7 @@ export function ErrorChart({ found }: { found: Checks }) {
         <Canvas draw={draw} />
       </div>
       <p class="readout" aria-live="polite">{steps[at.value] ? saying(steps[at.value]) : found.worst && T.proof.worst(found.worst.step, found.worst.error ? tiny(found.worst.error) : T.proof.exact)}</p>
+      <div class="tools"><button type="button" class="plain" onClick={() => save("errors.csv", errorsAsCsv(steps), "text/csv")}>{T.sizes.csv}</button></div>
     </section>
   );
 }
