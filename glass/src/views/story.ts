@@ -29,6 +29,7 @@ function groupsOf(step: Step, found: Reckoning): Group[] {
   const [first, second] = groups;
   if (step.op === "scores" && first) return [{ ...first, label: words.products(first.terms.length) }];
   if (step.op === "scale") return Number(step.settings.factor) === 1 ? [] : [plain(factorInWords(Number(step.settings.factor)), found.computed)];
+  if (step.op === "add" && first) return [{ ...first, label: words.added }];
   if (step.op === "mask") return [plain(found.computed === -Infinity ? words.masked : words.unmasked, found.computed)];
   if (step.op !== "softmax" || !second || !first?.terms[0]) return groups;
   const own = first.terms[0].value;

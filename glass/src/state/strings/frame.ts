@@ -61,6 +61,7 @@ export const frame = {
     products: (count: number) => `${COUNTS.format(count)} products q · k, one for each dimension`,
     root: (width: number, root: string) => `divided by √${width} = ${root}`,
     times: (factor: string) => `times ${factor}`,
+    added: "plus the bias",
     masked: "mask: hidden", unmasked: "mask: not hidden, + 0",
     softmax: (own: string, top: string, sum: string) => `softmax: e^(${own} − ${top}) ÷ ${sum}`,
     mean: "mean ",

@@ -35,7 +35,7 @@ export const head = {
     additive: "vᵀ tanh(W s + U h)",
     root: (width: number) => `÷ √${width}`,
     times: (factor: string) => `× ${factor}`,
-    same: "unchanged",
+    same: "not scaled",
     bias: "+ bias of the distance",
     mask: "+ mask",
     maskNone: "mask: none here",
