@@ -102,17 +102,21 @@ export class TextReader {
     return { ids, words: this.words(text, ids).map((word) => word + count) };
   }
 
-  /** The number of the word of each piece: those of the pre-tokenizer, or else words begin where a piece begins with a space. */
+  /** The number of the word of each piece: the pre-tokenizer's part, or where it does not cut, by the spaces of the pieces. */
   private words(text: string, ids: number[]): number[] {
-    const { normalizer, pre_tokenizer: splitter, model } = this.inner ?? {};
-    if (splitter && model) {
-      const normal = normalizer ? normalizer.normalize(text) : text;
-      const parts = splitter.pre_tokenize(normal);
-      const found = parts.flatMap((part, word) => model([part]).map(() => word));
-      if (found.length === ids.length) return found;
-    }
+    const parts = this.partOf(text, ids);
+    if (parts.some((part) => part > 0)) return parts;
     let word = -1;
     return ids.map((id, i) => (i === 0 || this.shown[id]?.startsWith(SPACE) ? ++word : word));
+  }
+
+  /** The number of the pre-tokenizer's part that each piece is from; empty where they do not fit. */
+  private partOf(text: string, ids: number[]): number[] {
+    const { normalizer, pre_tokenizer: splitter, model } = this.inner ?? {};
+    if (!splitter || !model) return [];
+    const normal = normalizer ? normalizer.normalize(text) : text;
+    const found = splitter.pre_tokenize(normal).flatMap((part, number) => model([part]).map(() => number));
+    return found.length === ids.length ? found : [];
   }
 
   pieces(ids: readonly number[]): string[] {

@@ -11,6 +11,7 @@ import { attentions, checks, header, mode, runA, vocabularyText } from "./store"
 
 export const touring = signal(false);
 export const stops = signal<Stop[] | null>(null); // null: not known yet
+export const removed = signal({ done: 0, all: 0 }); // heads removed so far, while examples are looked for
 export const stopAt = signal(0);
 export const chosen = signal<number | null>(null); // the option that was picked at this stop; -1: shown without a guess
 
@@ -27,7 +28,7 @@ async function prepare(run: Run): Promise<void> {
   working = new AbortController();
   stops.value = null;
   const given = { header: about, run, sight: sightOf(run), attentions: attentions.peek(), checks: run.trace ? checks.peek() : null, shown: vocabularyText };
-  const scene = await sceneOf({ ...given, breathe: breather(working.signal) });
+  const scene = await sceneOf({ ...given, breathe: breather(working.signal), progress: (done, all) => { removed.value = { done, all }; } });
   known = run;
   batch(() => {
     stops.value = stopsOf(scene);
@@ -55,7 +56,10 @@ export function startTour(): void {
 export function followTour(): void {
   effect(() => {
     const run = runA.value;
-    if (!touring.value || !run) return;
+    if (!touring.value || !run) {
+      working?.abort();
+      return;
+    }
     prepare(run).catch((error: unknown) => {
       if (!(error instanceof Cancelled)) throw error;
     });

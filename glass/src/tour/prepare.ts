@@ -20,6 +20,7 @@ export interface Materials {
   checks: Checks | null;
   shown(id: number): string; // a token of the output's vocabulary
   breathe: Breathe;
+  progress?(done: number, all: number): void; // heads removed so far
 }
 
 /** The places of the output where something is said that a reader asked for. */
@@ -71,6 +72,7 @@ async function costsOf(given: Materials, said: Readout, places: number[]): Promi
       const { data, shape } = run.pass.values(attention.pattern.name);
       const [queries = 1, keys = 1] = shape.slice(-2);
       const { sharpness } = tagsOf({ data, offset: place.head * queries * keys, queries, keys });
+      given.progress?.(found.length + 1, heads.length);
       found.push({ attention, head: place.head, cost: places.reduce((sum, at) => sum + losses[at]!, 0), sharpness });
     },
   });

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { T } from "../state/strings";
-import { asking, chosen, goTo, startTour, stopAt, stops, touring } from "../state/touring";
+import { asking, chosen, goTo, removed, startTour, stopAt, stops, touring } from "../state/touring";
 import { narrow } from "../views/canvas";
 import { Piece, WithPieces } from "../views/tokens";
 import type { Question } from "./claim";
@@ -64,6 +64,11 @@ function useVeil(): void {
   }, [asking.value, stopAt.value, stops.value]);
 }
 
+function Preparing() {
+  const { done, all } = removed.value;
+  return <>{T.tour.preparing(done, all)}</>;
+}
+
 export function Tour() {
   const title = useRef<HTMLHeadingElement>(null);
   const all = stops.value;
@@ -80,9 +85,10 @@ export function Tour() {
     <section class="tour" aria-label={T.tour.start}>
       <div class="way" aria-hidden="true"><i style={{ width: `${count ? ((stopAt.value + 1) / count) * 100 : 0}%` }} /></div>
       <header>
-        <span role="status">{all ? (stop ? T.tour.stop(stopAt.value + 1, count) : T.tour.none) : T.tour.preparing}</span>
+        <span role="status">{all ? (stop ? T.tour.stop(stopAt.value + 1, count) : T.tour.none) : <Preparing />}</span>
         {stop && <h2 ref={title} tabIndex={-1}>{stop.rule.title}</h2>}
-        <Buttons count={count} />
+        {stop && <Buttons count={count} />}
+        {!stop && <button type="button" class="plain" onClick={() => { touring.value = false; }}>{T.tour.end}</button>}
       </header>
       {stop && <div aria-live="polite"><Claimed stop={stop} /></div>}
       {stop && stopAt.value === count - 1 && <p class="note">{T.tour.done}</p>}

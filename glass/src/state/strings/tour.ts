@@ -52,7 +52,7 @@ export const tour = {
   wrong: (answer: string) => `No: ${answer}.`,
   skip: "Just show me",
   note: "Where people go wrong",
-  preparing: "Looking for good examples in your input …",
+  preparing: (done: number, all: number) => `Looking for good examples in your input …${all > 1 ? ` ${done} of ${all} heads tried` : ""}`,
   done: "That was the tour. Every sentence of it was checked against the numbers of this page before it was shown.",
   none: "This run has nothing that the tour could show.",
   part,
