@@ -73,7 +73,9 @@ export const ranking = computed<Ranked[]>(() => {
 /** What the measured heads say as a whole; null until all are measured. */
 export const verdict = computed(() => {
   if (!ranking.value.length || ranking.value.length < heads.value.length) return null;
-  const found = ranking.value.map(({ place: at, loss }): Found => ({ place: at, losses: [], total: loss }));
+  const gone = run.value?.patches ?? []; // heads that this run lacks already cost nothing more
+  const there = ranking.value.filter(({ place: at }) => !gone.some((patch) => patch.step === at.z && (patch.head ?? at.head) === at.head));
+  const found = there.map(({ place: at, loss }): Found => ({ place: at, losses: [], total: loss }));
   return verdictOf(found, (at) => tags.value.get(keyAt(at)) ?? null, (worth) => worth.total);
 });
 

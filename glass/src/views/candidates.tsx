@@ -11,7 +11,7 @@ import { palette } from "./palette";
 import { Piece, WithPieces } from "./tokens";
 
 const LOWEST = 1e-8; // of the axis
-const SHOWN = 12;
+const SHOWN = 10;
 
 /** 0 to 1 on the logarithmic axis. */
 function height(probability: number): number {

@@ -14,6 +14,7 @@ import { Piece, WithPieces } from "./tokens";
 const WIDE = 94; // CSS pixels from one column to the next
 const BOX = 80;
 const TALL = 42;
+const WEIGHED = 7; // candidates listed, and those that were followed
 
 const search = computed<SearchRecord | null>(() => run.value?.search ?? null);
 const drawing = computed<Drawing | null>(() => (search.value ? drawingOf(search.value) : null));
@@ -128,7 +129,8 @@ function Actions({ leaf }: { leaf: Leaf }) {
 
 function Selected({ drawn }: { drawn: Drawing }) {
   const leaf = drawn.leaves[chosen.value]!;
-  const all = candidatesAfter(search.value!, leaf.node);
+  const weighed = candidatesAfter(search.value!, leaf.node);
+  const all = weighed.filter((one, i) => i < WEIGHED || one.node !== undefined);
   const words = T.choice;
   return (
     <div class="weighed">
@@ -146,7 +148,7 @@ function Selected({ drawn }: { drawn: Drawing }) {
 }
 
 function Answers() {
-  const all = search.value!.hypotheses.slice(0, 5);
+  const all = search.value!.hypotheses.slice(0, 4);
   return (
     <div class="weighed">
       <h3>{T.choice.answers}</h3>
