@@ -1,7 +1,6 @@
 // What is always there: the sentence and its answer, what was verified, the model's figure, the view, the reckoning.
 
 import type { ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { picked, select, selection, VIEWS, type View } from "../state/selection";
 import { toHash } from "../state/selection";
 import { busy, places, trouble } from "../state/store";
@@ -26,15 +25,13 @@ const PAGES: Record<View, ComponentType> = { whole: Whole, pieces: Pieces, head:
 
 function Views() {
   const now = picked.view.value;
-  const ref = useRef<HTMLElement>(null);
-  useEffect(() => ref.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" }), [now]);
   const choose = (view: View) => (event: MouseEvent) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     select({ view });
   };
   return (
-    <nav class="views" ref={ref} aria-label={T.viewsLabel}>
+    <nav class="views" aria-label={T.viewsLabel}>
       {VIEWS.map((view, i) => (
         <a key={view} href={toHash({ ...selection.peek(), view }, {})} aria-current={view === now ? "page" : undefined} onClick={choose(view)}><b>{i + 1}</b>{T.views[view]}</a>
       ))}
