@@ -1,5 +1,5 @@
-// npm run build: bundles src/ into src/glassformer/explain/glass/page.js and page.css, which are committed.
-// The head of page.js has the sha256 of the sources (a test in Python compares it) and the licences of what it carries.
+// npm run build: bundles src/ into src/glassformer/explain/glass: page.js and page.css for `glassformer explain --html`, lesson.js
+// and lesson.css for `glassformer lesson --html`. They are committed. The head of each script has the sha256 of the sources (a test in Python compares it) and the licences of what it carries.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
@@ -57,22 +57,28 @@ Apache-2.0: the file LICENSE of Glassformer has its text.`;
 
 const SHARED = { bundle: true, minify: true, legalComments: "none", target: "es2022", charset: "utf8", write: false };
 
-async function build() {
+const PAGES = [
+  { name: "page", command: "explain", entry: "src/main.tsx", styles: /^src\/style\// },
+  { name: "lesson", command: "lesson", entry: "src/lessons/main.tsx", styles: /^src\/(style\/(base|tokens|frame|matrix)|lessons\/style\/.*)\.css$/ },
+];
+
+async function build({ name, command, entry, styles }) {
   const script = await esbuild.build({
     ...SHARED,
     absWorkingDir: HERE,
-    entryPoints: ["src/main.tsx"],
+    entryPoints: [entry],
     format: "iife",
     jsx: "automatic",
     jsxImportSource: "preact",
     metafile: true,
     plugins: [wat],
   });
-  const sheets = (await files(join(HERE, "src", "style"))).filter((path) => path.endsWith(".css")).sort();
-  const imports = sheets.map((path) => `@import ${JSON.stringify(`./${relative(HERE, path).split(sep).join("/")}`)};`);
+  const all = (await files(join(HERE, "src"))).map((path) => relative(HERE, path).split(sep).join("/"));
+  const sheets = all.filter((path) => path.endsWith(".css") && styles.test(path)).sort((a, b) => order(a) - order(b) || (a < b ? -1 : 1));
+  const imports = sheets.map((path) => `@import ${JSON.stringify(`./${path}`)};`);
   const style = await esbuild.build({ ...SHARED, stdin: { contents: imports.join("\n"), loader: "css", resolveDir: HERE } });
   const head = [
-    "/*! The page of `glassformer explain --html`. Made from glass/ by `npm run build`; do not edit.",
+    `/*! The page of \`glassformer ${command} --html\`. Made from glass/ by \`npm run build\`; do not edit.`,
     `sources sha256: ${await digestOfSources()}`,
     "Glassformer, Apache-2.0. It carries:",
     ...(await licences(script.metafile)),
@@ -81,9 +87,12 @@ async function build() {
   ];
   await mkdir(OUT, { recursive: true });
   const code = script.outputFiles[0].text;
-  await writeFile(join(OUT, "page.js"), head.join("\n") + code);
-  await writeFile(join(OUT, "page.css"), style.outputFiles[0].text);
-  console.log(`page.js ${code.length} bytes, page.css ${style.outputFiles[0].text.length} bytes`);
+  await writeFile(join(OUT, `${name}.js`), head.join("\n") + code);
+  await writeFile(join(OUT, `${name}.css`), style.outputFiles[0].text);
+  console.log(`${name}.js ${code.length} bytes, ${name}.css ${style.outputFiles[0].text.length} bytes`);
 }
 
-await build();
+/** What all pages share comes first. */
+const order = (path) => (path.startsWith("src/style/") ? 0 : 1);
+
+for (const page of PAGES) await build(page);

@@ -2,7 +2,7 @@
 
 import { at, shade, short, type Cells } from "./cells";
 import { palette, type Palette } from "./palette";
-import { visible } from "../state/labels";
+import { visible } from "../state/visible";
 
 interface Mark {
   x: number;

@@ -2,7 +2,7 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { T } from "../state/strings";
+import { frame as T } from "../state/strings/frame";
 import { Canvas } from "./canvas";
 import { drawCells, FUTURE, PADDING, type Cells } from "./cells";
 import { brief } from "./format";

@@ -1,8 +1,8 @@
 // One row of a long matrix: its strongest entries as bars, and the rest in one line.
 
 import type { ReadonlySignal } from "@preact/signals";
-import { T } from "../state/strings";
-import { spoken } from "../state/labels";
+import { frame as T } from "../state/strings/frame";
+import { spoken } from "../state/visible";
 import { at, shade, type Cells } from "./cells";
 import { brief, percent } from "./format";
 import { palette } from "./palette";

@@ -2,8 +2,8 @@
 
 import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { T } from "../state/strings";
-import { spoken, visible } from "../state/labels";
+import { frame as T } from "../state/strings/frame";
+import { spoken, visible } from "../state/visible";
 import { Canvas, useWidth } from "./canvas";
 import { at, drawCells, drawPicked, FUTURE, PADDING, type Cells } from "./cells";
 import { csvOfCells, pictureOf, save, savePng, saveSvg } from "./export";
@@ -32,6 +32,7 @@ export interface MatrixProps {
   say?(row: number, column: number, value: number): string; // one cell in a sentence
   largest?: number; // CSS pixels of a cell, at most
   numbers?: boolean; // false: cells without their numbers
+  bare?: boolean; // without scale and tools
 }
 
 const LABELS_UP_TO = 64; // rows or columns; beyond this there is an overview
@@ -225,10 +226,10 @@ export function Matrix(props: MatrixProps) {
       {asTable.value ? <Table props={props} /> : width.value > 0 && <Grid props={props} place={place} hover={hover} />}
       <p class="readout" aria-hidden="true">{shown}</p>
       <p class="sr" aria-live="polite">{aloud}</p>
-      <Legend cells={props.cells} />
+      {!props.bare && <Legend cells={props.cells} />}
       {overview && <p class="note">{T.matrix.large(data.rows, data.columns)}</p>}
       {overview && <RowLens cells={props.cells} labels={props.columns} row={props.rows} picked={props.picked} onPick={props.onPick} />}
-      <Tools props={props} asTable={asTable} />
+      {!props.bare && <Tools props={props} asTable={asTable} />}
     </figure>
   );
 }

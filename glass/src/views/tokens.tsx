@@ -1,6 +1,6 @@
 // Pieces as readers see them: a leading space is a pale ␣, marks such as ‹end› are pale too.
 
-import { visible } from "../state/labels";
+import { visible } from "../state/visible";
 
 const MARK = /^‹.*›$/;
 

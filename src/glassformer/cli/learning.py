@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +17,8 @@ from glassformer import limits
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from glassformer.explain.lessons.lesson import Computed
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -28,6 +32,9 @@ EXAMPLES = """
   glassformer lesson mixing --help       [dim]what this lesson takes, with examples[/dim]
 
   glassformer lesson positions --json    [dim]every number, for a program[/dim]
+
+  glassformer lesson mixing --html mixing.html --open
+      [dim]one page, without a network; six lessons compute again while you turn their controls[/dim]
 
 docs/learn.md is the whole story in an hour.
 """
@@ -72,13 +79,17 @@ def lesson(
     mask: Annotated[str | None, typer.Option(help="Mask: causal, none, window, padding.")] = None,
     model: Annotated[Path | None, typer.Option(metavar="RUN", help="Your own translator.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lesson as a page instead.")] = None,
+    open_: Annotated[bool, typer.Option("--open", help="With --html: open the page in a browser.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --html: replace any file.")] = False,
 ) -> None:
     """Learn the Transformer step by step: small examples, computed, with your own words."""
     from glassformer.explain.lessons import LESSONS, compute
     from glassformer.explain.lessons.lesson import lesson_named
     from glassformer.explain.lessons.view import lesson_view
 
-    console = wide_console()
+    console, page = wide_console(), Page(html, open_, force)
+    page.check(named=name is not None, json_=json_)
     if name is None:
         show_list(console, json_)
         return
@@ -91,10 +102,49 @@ def lesson(
         given["model"] = loaded(name, model)
     with progress_bar() as progress:
         computed = compute(name, given, progress=progress)
-    if json_:
+    if html is not None:
+        page.write(computed)
+    elif json_:
         typer.echo(json.dumps(computed.to_dict(), ensure_ascii=False, allow_nan=False))
     else:
         console.print(lesson_view(computed))
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is asked for with --html."""
+
+    path: Path | None
+    opened: bool
+    force: bool
+
+    def check(self, *, named: bool, json_: bool) -> None:
+        """An error before the lesson computes."""
+        from glassformer.errors import SettingsError
+
+        if self.path is None:
+            if self.opened or self.force:
+                raise SettingsError("--open and --force belong to a page: add --html FILE.")
+            return
+        if json_:
+            raise SettingsError("--html writes a page; --json prints. Leave one of them out.")
+        if not named:
+            raise SettingsError("--html writes one lesson. Name it: glassformer lesson mixing --html mixing.html")
+
+        from glassformer.explain.glass.page import check_target
+
+        check_target(self.path, force=self.force)
+
+    def write(self, computed: Computed) -> None:
+        from glassformer.explain.glass.lesson_page import lesson_page
+        from glassformer.explain.glass.page import save
+
+        assert self.path is not None
+        save(lesson_page(computed), self.path, force=self.force)
+        size = self.path.stat().st_size / 1e3
+        typer.echo(f"{self.path}: {size:.0f} KB. Open it in a browser; it works without a network.")
+        if self.opened:
+            webbrowser.open(self.path.resolve().as_uri())
 
 
 def wide_console() -> Console:

@@ -73,4 +73,5 @@ def compute(name: str, given: Mapping[str, Any] | None = None, *, progress: Prog
     names = list(LESSONS)
     place = names.index(name)
     used = {key: getattr(asked, key) for key in lesson.takes if key != "model"}
-    return Computed(lesson, used, tuple(lesson.run(asked)), names[place + 1] if place + 1 < len(names) else "")
+    following = names[place + 1] if place + 1 < len(names) else ""
+    return Computed(lesson, used, tuple(lesson.run(asked)), following, asked)

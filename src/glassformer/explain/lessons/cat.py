@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 from glassformer.explain.lessons.inputs import numbered, one_text, words_of
-from glassformer.explain.lessons.lesson import Asked, Correction, Lesson, Section, matrix, table
+from glassformer.explain.lessons.lesson import Asked, Correction, Lab, Lesson, Section, matrix, table
 from glassformer.nn.attention import attend
 from glassformer.nn.positions import sinusoidal
 
 WORDS = ("YOUR", "CAT", "IS", "A", "LOVELY", "CAT")
 WIDTH = 512
 SEED = 2017
+MOST_IN_A_LAB = 12  # words: more do not fit beside each other
 SPREAD = 0.25  # of the random embeddings: small enough that no word looks only at itself
 
 
@@ -100,6 +101,18 @@ def repeats(words: Sequence[str], static: Tensor, output: Tensor) -> list[Sectio
     ]
 
 
+def lab(asked: Asked) -> Lab:
+    words = words_of(one_text(asked.texts, "cat"))[:MOST_IN_A_LAB]
+    static = embeddings(words, width=asked.width, seed=asked.seed)
+    inputs = with_positions(static)
+    right = {
+        "scores": inputs @ inputs.mT / asked.width**0.5,
+        "shares": attention_matrix(static)[1],
+        "shares without positions": attend(static, static, static)[1],
+    }
+    return Lab("cat", {"words": list(words), "spread": SPREAD}, {"embeddings": static}, right)
+
+
 LESSON = Lesson(
     "cat",
     "YOUR CAT IS A LOVELY CAT",
@@ -109,4 +122,5 @@ LESSON = Lesson(
     files=("nn/attention.py:attend", "nn/positions.py:sinusoidal"),
     takes={"texts": (" ".join(WORDS),), "width": WIDTH, "seed": SEED},
     examples=('"the cat saw the other cat" --width 64',),
+    lab=lab,
 )

@@ -131,6 +131,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Lab:
+    """What a page needs to compute a lesson again, and the lesson's own numbers to compare with."""
+
+    kind: str  # which lab of the page
+    settings: Mapping[str, Any]  # where its controls begin, for JSON
+    arrays: Mapping[str, Tensor] = field(default_factory=dict)  # what a page cannot compute, such as random vectors
+    right: Mapping[str, Tensor] = field(default_factory=dict)  # results with these settings
+
+
+@dataclass(frozen=True)
 class Lesson:
     """One idea, computed small. `run` computes everything that is shown."""
 
@@ -142,6 +152,7 @@ class Lesson:
     files: tuple[str, ...]  # where the project computes it: "nn/attention.py:attend"
     takes: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[str, ...] = ()  # arguments of the command, the plain one left out
+    lab: Callable[[Asked], Lab] | None = None  # what a page lets a learner change
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,10 @@ class Computed:
     given: Mapping[str, Any]
     sections: tuple[Section, ...]
     next: str = ""  # the lesson after this one
+    asked: Asked = field(default_factory=Asked)
+
+    def lab(self) -> Lab | None:
+        return None if self.lesson.lab is None else self.lesson.lab(self.asked)
 
     def to_dict(self) -> dict[str, Any]:
         return {

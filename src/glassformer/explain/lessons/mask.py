@@ -9,7 +9,7 @@ from torch import Tensor
 
 from glassformer.errors import SettingsError
 from glassformer.explain.lessons.inputs import numbered, one_text, words_of
-from glassformer.explain.lessons.lesson import Asked, Lesson, Section, Table, matrix, table
+from glassformer.explain.lessons.lesson import Asked, Lab, Lesson, Section, Table, matrix, table
 from glassformer.nn.attention import attend
 from glassformer.nn.masks import additive, causal_mask, padding_mask, window_mask
 from glassformer.nn.positions import sinusoidal
@@ -18,6 +18,7 @@ WORDS = ("we", "are", "good", "friends")
 WIDTH = 16
 SEED = 7
 WINDOW = 2
+MOST_IN_A_LAB, PADS = 10, 3  # words, and places that padding can have
 MASKS = ("causal", "none", "window", "padding")
 # The pattern of YOUR CAT IS A LOVELY CAT as it is often printed; its values are random.
 CAT = ("YOUR", "CAT", "IS", "A", "LOVELY", "CAT")
@@ -150,6 +151,21 @@ def padding_section(words: Sequence[str], asked: Asked) -> Section:
     )
 
 
+def lab(asked: Asked) -> Lab:
+    words = words_of(one_text(asked.texts, "mask"))[:MOST_IN_A_LAB]
+    count = len(words)
+    every = vectors(count + PADS, seed=asked.seed, width=asked.width)
+    x, padding = vectors(count, seed=asked.seed, width=asked.width), every[count:]
+    hidden = additive(padding_mask(torch.tensor([count]), count + PADS), x.dtype)[0, 0]
+    padded = torch.cat([x, padding])
+    right = {"scores": x @ x.mT / asked.width**0.5, "shares padding": attend(padded, padded, padded, mask=hidden)[1]}
+    for name in ("causal", "none", "window"):
+        right[f"shares {name}"] = attend(x, x, x, mask=mask_named(name, count))[1]
+        right[f"moved {name}"] = change_per_word(count - 1, x, mask=name)[0]
+    settings = {"words": list(words), "mask": asked.mask, "window": WINDOW}
+    return Lab("mask", settings, {"vectors": x, "padding": padding}, right)
+
+
 LESSON = Lesson(
     "mask",
     "Causal and padding masks",
@@ -159,4 +175,5 @@ LESSON = Lesson(
     files=("nn/masks.py:causal_mask", "nn/masks.py:padding_mask", "nn/attention.py:attend"),
     takes={"texts": (" ".join(WORDS),), "mask": "causal", "width": WIDTH, "seed": SEED},
     examples=('"I ate an apple" --mask none', '"I ate an apple" --mask window'),
+    lab=lab,
 )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from glassformer.explain.lessons.inputs import numbered, word_vectors, words_of
-from glassformer.explain.lessons.lesson import Asked, Lesson, Lines, Section, matrix, table
+from glassformer.explain.lessons.lesson import Asked, Lab, Lesson, Lines, Section, matrix, table
 from glassformer.nn.attention import attend, parameter_free_attention
 
 SENTENCES = (("money", "bank", "grows"), ("river", "bank", "flows"))
@@ -24,6 +24,7 @@ TABLES = (
 AXES = ("finance", "water", "motion")
 BANK_LENGTH = 2.0
 OWN_WIDTH = 4  # of random vectors: small, so that a word does not only look at itself
+MOST_IN_A_LAB = (6, 12)  # sentences, and words of each: more do not fit beside each other
 
 
 def chosen_vectors(mixes: Sequence[Sequence[float]] = BANK_MIXES) -> dict[str, Tensor]:
@@ -161,9 +162,7 @@ def learned_section(seed: int) -> Section:
 
 
 def own_sections(sentences: Sequence[tuple[str, ...]], seed: int) -> list[Section]:
-    vectors = {
-        word: word_vectors([word], OWN_WIDTH, seed=seed)[0] for words in sentences for word in dict.fromkeys(words)
-    }
+    vectors = own_vectors(sentences, seed)
     intro = Section(
         "One static vector per word",
         f"Your words get random vectors of {OWN_WIDTH} numbers (seed {seed}), a word the same one in every sentence. "
@@ -172,6 +171,11 @@ def own_sections(sentences: Sequence[tuple[str, ...]], seed: int) -> list[Sectio
     )
     parts = [mixture_section(words, vectors) for words in sentences]
     return [intro, *parts, *shared_section(sentences, vectors)]
+
+
+def own_vectors(sentences: Sequence[tuple[str, ...]], seed: int) -> dict[str, Tensor]:
+    each = dict.fromkeys(word for words in sentences for word in words)
+    return {word: word_vectors([word], OWN_WIDTH, seed=seed)[0] for word in each}
 
 
 def own_axes() -> list[str]:
@@ -197,6 +201,27 @@ def shared_section(sentences: Sequence[tuple[str, ...]], vectors: dict[str, Tens
     ]
 
 
+# The page
+
+
+def lab(asked: Asked) -> Lab:
+    most, longest = MOST_IN_A_LAB
+    sentences = [words_of(text)[:longest] for text in asked.texts[:most]]
+    usual = asked.texts == TEXTS
+    vectors = chosen_vectors() if usual else own_vectors(sentences, asked.seed)
+    right = {}
+    for place, words in enumerate(sentences):
+        e = torch.stack([vectors[word] for word in words])
+        mixed, weights = mix(words, vectors)
+        right |= {f"products {place}": e @ e.mT, f"weights {place}": weights, f"mixed {place}": mixed}
+    settings = {
+        "sentences": [list(words) for words in sentences],
+        "vectors": {word: vector.tolist() for word, vector in vectors.items()},
+        "axes": list(AXES) if usual else own_axes(),
+    }
+    return Lab("mixing", settings, right=right)
+
+
 TEXTS = tuple(" ".join(words) for words in SENTENCES)
 LESSON = Lesson(
     "mixing",
@@ -207,4 +232,5 @@ LESSON = Lesson(
     files=("nn/attention.py:parameter_free_attention",),
     takes={"texts": TEXTS, "seed": 0},
     examples=('"the bank of the river" "money in the bank"',),
+    lab=lab,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Section, matrix, table
+from glassformer.explain.lessons.lesson import Asked, Cell, Lab, Lesson, Section, matrix, table
 from glassformer.nn.norms import LayerNorm
 
 # The five samples with features f1, f2 and z1 to z3.
@@ -77,6 +77,21 @@ def padding_section() -> Section:
     )
 
 
+def lab(_: Asked) -> Lab:
+    right = {}
+    for count in PADDING:
+        x, real = padded(count), len(SAMPLES)
+        right |= {f"batch norm {count}": batch_norm(x)[:real], f"layer norm {count}": layer_norm(x)[:real]}
+    settings = {
+        "names": [name for name, _ in SAMPLES],
+        "features": list(FEATURES),
+        "values": tokens().tolist(),
+        "padding": list(PADDING),
+        "eps": LayerNorm(len(FEATURES)).eps,
+    }
+    return Lab("norm", settings, right=right)
+
+
 LESSON = Lesson(
     "norm",
     "LayerNorm, not BatchNorm",
@@ -84,4 +99,5 @@ LESSON = Lesson(
     run,
     source="Ba, Kiros and Hinton 2016, arXiv 1607.06450",
     files=("nn/norms.py:LayerNorm",),
+    lab=lab,
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from glassformer.explain.lessons.inputs import one_text, word_vectors, words_of
-from glassformer.explain.lessons.lesson import Asked, Cell, Correction, Lesson, Section, Table, matrix, table
+from glassformer.explain.lessons.lesson import Asked, Cell, Correction, Lab, Lesson, Section, Table, matrix, table
+from glassformer.explain.lessons.waves import position_lab
 from glassformer.nn.attention import attend
 from glassformer.nn.positions import sinusoidal
 
@@ -60,7 +62,8 @@ def largest(table: Tensor) -> float:
 
 def closest(table: Tensor) -> float:
     """The smallest distance between two positions; near 0 if the table repeats itself."""
-    distances = torch.cdist(table, table) + torch.diag(torch.full((len(table),), torch.inf, dtype=table.dtype))
+    exact = "donot_use_mm_for_euclid_dist"  # a product of matrices would lose the digits of close pairs
+    distances = torch.cdist(table, table, compute_mode=exact).fill_diagonal_(torch.inf)
     return float(distances.min())
 
 
@@ -183,6 +186,15 @@ def one_sine_section() -> Section:
     )
 
 
+def lab(_: Asked) -> Lab:
+    found = position_lab(WIDTH)
+    right = dict(found.right)
+    for name, values in candidates().items():
+        facts = {"largest": largest(values), "unevenness": unevenness(values), "closest": closest(values)}
+        right |= {f"{name}, {fact}": torch.tensor([value], dtype=torch.float64) for fact, value in facts.items()}
+    return replace(found, right=right)
+
+
 LESSON = Lesson(
     "positions",
     "Why positions are waves",
@@ -192,4 +204,5 @@ LESSON = Lesson(
     files=("nn/positions.py:sinusoidal", "nn/attention.py:attend"),
     takes={"texts": (TEXT,), "seed": SEED},
     examples=('"the dog bit the man"',),
+    lab=lab,
 )

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from glassformer.explain.lessons.lesson import Asked, Correction, Lesson, Section, table
+from glassformer.explain.lessons.lesson import Asked, Correction, Lab, Lesson, Section, table
 
 WIDTHS = (4, 16, 64, 256, 1024)
 PAIRS = 10_000  # random (query, key) pairs for each variance
 QUERIES, KEYS = 250, 32  # for the softmax: 250 queries, each with 32 keys
 SEED = 512
+LAB_QUERIES = 16  # of a page: fewer, because their vectors are in it
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,24 @@ def heads_section(seed: int) -> Section:
     )
 
 
+def lab(asked: Asked) -> Lab:
+    """Queries and keys whose first d dimensions are those of width d."""
+    generator = torch.Generator().manual_seed(asked.seed)
+    queries = torch.randn(LAB_QUERIES, asked.width, generator=generator)
+    keys = torch.randn(KEYS, asked.width, generator=generator)
+    widths = [*(width for width in WIDTHS if width < asked.width), asked.width]
+    right: dict[str, list[float]] = {}
+    for width in widths:
+        scores = queries[:, :width].double() @ keys[:, :width].double().T
+        for name, factor in (("raw", 1.0), ("scaled", width**-0.5)):
+            right.setdefault(f"variance, {name}", []).append(float((factor * scores).var(correction=0)))
+            right.setdefault(f"highest, {name}", []).append(highest_weight(factor * scores))
+            right.setdefault(f"gradient, {name}", []).append(jacobian_norm(factor * scores))
+    tensors = {name: torch.tensor(values, dtype=torch.float64) for name, values in right.items()}
+    settings = {"width": min(512, asked.width), "widths": widths}
+    return Lab("scaling", settings, {"queries": queries, "keys": keys}, tensors)
+
+
 LESSON = Lesson(
     "scaling",
     "Why divide by √d_k",
@@ -106,4 +125,5 @@ LESSON = Lesson(
     files=("nn/attention.py:ScaledDotProduct",),
     takes={"width": WIDTHS[-1], "seed": SEED},
     examples=("--width 128 --seed 1",),
+    lab=lab,
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from glassformer.explain.lessons.lesson import Asked, Cell, Curves, Lesson, Section, matrix, table
+from glassformer.explain.lessons.lesson import Asked, Cell, Curves, Lab, Lesson, Section, matrix, table
 from glassformer.nn.positions import angles, sinusoidal
 
 LENGTH, WIDTH = 512, 64  # for what is measured
@@ -185,6 +185,21 @@ def learned_section(seed: int) -> Section:
     )
 
 
+def lab(asked: Asked) -> Lab:
+    return position_lab(asked.width)
+
+
+def position_lab(width: int) -> Lab:
+    """The table of a width, how similar positions are, and the rotation from one to another."""
+    values = sinusoidal(LENGTH, width)
+    near = values[50] @ values.T / values[50].square().sum()
+    right = {"table": values[::16], "likeness": near[: 2 * PLACES]}
+    if width % 2 == 0:  # a last sine without its cosine cannot be rotated
+        right["rotated"] = torch.stack([values[7] @ shift_matrix(c, width).T for c in DISTANCES])
+    settings = {"length": LENGTH, "width": width, "base": 10000, "shifts": list(DISTANCES)}
+    return Lab("positions", settings, right=right)
+
+
 LESSON = Lesson(
     "waves",
     "The table of waves",
@@ -194,4 +209,5 @@ LESSON = Lesson(
     files=("nn/positions.py:sinusoidal", "nn/positions.py:rotate"),
     takes={"length": 5, "width": 5, "seed": 1},
     examples=("--width 6 --length 2", "--width 128 --length 50"),
+    lab=lab,
 )
