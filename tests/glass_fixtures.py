@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from glassformer.explain.lessons import compute, mixing, norm
 from glassformer.explain.ops import ops_to_dict
 from glassformer.explain.program import Patch
 from glassformer.explain.programs import program_of
 from glassformer.explain.programs.recorded import inputs_of, weights_of
+from glassformer.nn.positions import sinusoidal
 from toy_programs import TOYS
 
 FOLDER = Path(__file__).parents[1] / "glass" / "test" / "fixtures"
@@ -68,6 +70,42 @@ def fixture(name: str) -> dict[str, Any]:
     }
 
 
+LESSONS: dict[str, dict[str, Any]] = {  # with what is chosen: narrow vectors, so that the file is small
+    "mixing": {},
+    "cat": {"width": 32},
+    "mask": {},
+    "scaling": {"width": 16},
+    "norm": {},
+    "positions": {},
+    "waves": {"width": 6},
+}
+
+
+def lesson(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """What the page of a lesson gets, and results for other settings of its controls."""
+    lab = compute(name, given).lab()
+    assert lab is not None
+    found = {"kind": lab.kind, "settings": lab.settings, "turned": turned(name)}
+    for part in ("arrays", "right"):
+        found[part] = {key: tensor(value.double().numpy()) for key, value in getattr(lab, part).items()}
+    return found
+
+
+def turned(name: str) -> dict[str, Any]:
+    """Results where a control is not where it begins."""
+    if name == "mixing":
+        e = torch.stack([mixing.chosen_vectors()[word] for word in mixing.SENTENCES[1]])
+        return {"weights at 2.5": tensor((2.5 * e @ e.mT).softmax(-1).numpy())}
+    if name == "norm":
+        changed = norm.padded(2)
+        changed[4, 0] += 10
+        both = {"batch": norm.batch_norm(changed), "layer": norm.layer_norm(changed)}
+        return {kind: tensor(value[:5].numpy()) for kind, value in both.items()}
+    if name == "positions":
+        return {"table at base 100": tensor(sinusoidal(40, 10, base=100.0).numpy())}
+    return {}
+
+
 def tensor(value: Any) -> dict[str, Any]:
     return {"shape": list(value.shape), "data": [number(one) for one in value.ravel()]}
 
@@ -83,7 +121,12 @@ def number(value: Any) -> float | int | None:
 def everything() -> dict[str, dict[str, Any]]:
     """The content of each file."""
     with torch.no_grad():
-        return {"ops": ops_to_dict(), **{name: fixture(name) for name in CHOSEN}}
+        kinds = {name: fixture(name) for name in CHOSEN}
+        return {
+            "ops": ops_to_dict(),
+            "lessons": {name: lesson(name, given) for name, given in LESSONS.items()},
+            **kinds,
+        }
 
 
 def main() -> None:

@@ -17,6 +17,8 @@ GLASS = ROOT / "glass"
 BUNDLE = ROOT / "src" / "glassformer" / "explain" / "glass"
 STALE = "run `npm ci` and `npm run build` in glass/"
 LARGEST = 150_000  # bytes of page.js as a web server sends it, gzipped; it is part of every page
+LARGEST_OF_A_LESSON = 45_000
+NAMES = ("page.js", "lesson.js")
 
 
 def digest_of_sources() -> str:
@@ -32,12 +34,13 @@ def as_in_javascript(named: tuple[str, Path]) -> bytes:
     return named[0].encode("utf-16-be")
 
 
-def script() -> str:
-    return (BUNDLE / "page.js").read_text(encoding="utf-8")
+def script(name: str = "page.js") -> str:
+    return (BUNDLE / name).read_text(encoding="utf-8")
 
 
-def test_the_bundle_is_made_from_these_sources() -> None:
-    head = script().splitlines()[:3]
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bundle_is_made_from_these_sources(name: str) -> None:
+    head = script(name).splitlines()[:3]
     assert f"sources sha256: {digest_of_sources()}" in head, STALE
 
 
@@ -48,8 +51,16 @@ def test_the_bundle_is_small_and_names_what_it_carries() -> None:
         assert f"\n{name} " in head, f"the head of page.js does not name {name}"
 
 
-def test_the_bundle_loads_nothing_and_makes_no_code_from_text() -> None:
-    code = script().partition("*/")[2]
+def test_the_script_of_lessons_is_small_and_names_what_it_carries() -> None:
+    assert len(gzip.compress(script("lesson.js").encode())) <= LARGEST_OF_A_LESSON
+    head = script("lesson.js").partition("*/")[0]
+    assert "\npreact " in head
+    assert "\n@preact/signals " in head
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bundle_loads_nothing_and_makes_no_code_from_text(name: str) -> None:
+    code = script(name).partition("*/")[2]
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|importScripts|sendBeacon)\b\s*\(", code)
     assert not re.search(r"\beval\(|\bnew Function\(", code)
     assert "<!--" not in code

@@ -38,6 +38,7 @@ PACKAGES = sorted({path.relative_to(SOURCE).parts[0] for path in SOURCE.rglob("*
 DATA = (
     "data/phrasebook/",  # strings there are sentences to learn from, not sentences about the program
     "explain/glass/page.js",  # built from glass/, with the licences of what it carries
+    "explain/glass/lesson.js",
 )
 
 # What still has such words, for a time. Only take names out.

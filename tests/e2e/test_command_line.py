@@ -244,6 +244,21 @@ def test_a_lesson_takes_own_words_and_gives_json(command: Command) -> None:
     assert found["sections"][1]["shown"][0]["key"] == "pattern"
 
 
+def test_a_lesson_becomes_a_page_and_replaces_only_a_page(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "cat.html"
+    for _ in range(2):
+        written = command("lesson", "cat", "मुझे 🍰", "--width", 8, "--html", file)
+        assert (written.code, written.err) == (0, "")
+        assert "it works without a network" in written.out
+    page = file.read_text(encoding="utf-8")
+    assert "glassformer lesson cat &#x27;मुझे 🍰&#x27; --width 8" in page
+    file.write_text("mine", encoding="utf-8")
+    assert command("lesson", "norm", "--html", file).code == 2
+    assert file.read_text(encoding="utf-8") == "mine"
+    assert command("lesson", "norm", "--html", file, "--force").code == 0
+    assert "<h1>LayerNorm, not BatchNorm</h1>" in file.read_text(encoding="utf-8")
+
+
 def test_a_lesson_reads_lines_from_stdin(command: Command) -> None:
     outcome = command("lesson", "words", "-", "--json", stdin=b"the cat sat\n\nthe dog sat\n")
     assert json.loads(outcome.out)["given"]["texts"] == ["the cat sat", "the dog sat"]

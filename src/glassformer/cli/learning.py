@@ -34,7 +34,7 @@ EXAMPLES = """
   glassformer lesson positions --json    [dim]every number, for a program[/dim]
 
   glassformer lesson mixing --html mixing.html --open
-      [dim]one page, without a network; six lessons compute again while you turn their controls[/dim]
+      [dim]one page, without a network; seven lessons compute again while you turn their controls[/dim]
 
 docs/learn.md is the whole story in an hour.
 """

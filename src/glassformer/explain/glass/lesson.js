@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 9a16353fff32906b29489f7a8016934ea9f3672c4f57f03b09f4e4d63e2534fe
+sources sha256: f19093b40df688b2ab80e87523e33e43ae4b052259eb754867884f4c2192cb59
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team

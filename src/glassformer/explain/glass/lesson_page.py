@@ -1,5 +1,6 @@
-"""A lesson as one HTML file: everything that it computes as tables and curves, readable without JavaScript, and for some
-lessons a lab above them, in which the page computes the lesson again while a learner turns its controls."""
+"""A lesson as one HTML file: everything that it computes as tables and curves, readable without JavaScript.
+
+Some lessons have a lab above them: the page computes the lesson again while a learner turns its controls."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-import glassformer
+from glassformer import __version__
 from glassformer.explain.glass.chunks import Chunks
 from glassformer.explain.glass.lesson_sections import sections_html
 from glassformer.explain.glass.page import inline, policy, shown
@@ -78,7 +79,7 @@ def ending(computed: Computed) -> Iterator[str]:
         following = LESSONS[computed.next]
         then = f"{COMMAND} {computed.next} --html {computed.next}.html"
         yield f"<dt>Next</dt><dd><b>{shown(following.title)}</b> <code>{shown(then)}</code></dd>"
-    yield f'</dl><p class="note">Glassformer {shown(glassformer.__version__)}. This file loads nothing.</p></footer>'
+    yield f'</dl><p class="note">Glassformer {shown(__version__)}. This file loads nothing.</p></footer>'
 
 
 def data(lab: Lab) -> Iterator[str]:

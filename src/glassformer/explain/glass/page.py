@@ -106,7 +106,9 @@ def check_target(path: Path, *, force: bool = False) -> None:
     if path.is_dir():
         raise DataError(f"{path} is a folder. Give the name of a file, such as {path / 'glass.html'}.")
     if path.exists() and not force and not is_page(path):
-        raise DataError(f"{path} exists and is no page of `explain --html` or `lesson --html`. Choose another name, or add --force.")
+        raise DataError(
+            f"{path} exists and is no page of `explain --html` or `lesson --html`. Choose another name, or add --force."
+        )
 
 
 def save(page: str, path: Path, *, force: bool = False) -> None:

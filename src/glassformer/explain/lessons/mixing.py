@@ -209,7 +209,7 @@ def lab(asked: Asked) -> Lab:
     sentences = [words_of(text)[:longest] for text in asked.texts[:most]]
     usual = asked.texts == TEXTS
     vectors = chosen_vectors() if usual else own_vectors(sentences, asked.seed)
-    right = {}
+    right: dict[str, Tensor] = {}
     for place, words in enumerate(sentences):
         e = torch.stack([vectors[word] for word in words])
         mixed, weights = mix(words, vectors)

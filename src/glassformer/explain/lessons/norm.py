@@ -78,7 +78,7 @@ def padding_section() -> Section:
 
 
 def lab(_: Asked) -> Lab:
-    right = {}
+    right: dict[str, Tensor] = {}
     for count in PADDING:
         x, real = padded(count), len(SAMPLES)
         right |= {f"batch norm {count}": batch_norm(x)[:real], f"layer norm {count}": layer_norm(x)[:real]}
