@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from glassformer.explain.glass.chunks import Chunks
 from glassformer.explain.glass.proof import proof_of, rounded
 from glassformer.explain.glass.tiers import KINDS, Plan, Stored
-from glassformer.explain.glass.trace import ReadBy, Subject, Watched
-from glassformer.explain.ops import ops_to_dict
+from glassformer.explain.glass.trace import Arrays, ReadBy, Subject, Watched
+from glassformer.explain.ops import OPS, ops_to_dict
 from glassformer.printable import counted, embedded
 
 FORMAT = 1
@@ -62,15 +64,27 @@ def tokenizer_of(part: ReadBy, chunks: Chunks) -> dict[str, Any]:
 
 def record_of(one: Watched, stored: Stored, subject: Subject, chunks: Chunks) -> dict[str, Any]:
     found = one.trace.to_dict(subject.program)
-    found["values"] = {name: chunks.add(one.values[name], kind).to_dict() for name, kind in stored.kinds.items()}
+    values = from_rounded(one, stored, subject) if "f16" in stored.kinds.values() else one.values
+    found["values"] = {name: chunks.add(values[name], kind).to_dict() for name, kind in stored.kinds.items()}
     found["rounding"] = rounded(one.error)
     found["proof"] = {
-        name: proof_of(name, value, samples=stored.kinds.get(name) != "f32") for name, value in one.values.items()
+        name: proof_of(name, value, samples=stored.kinds.get(name) != "f32") for name, value in values.items()
     }
     for name, what in subject.program.sequences.items():
         if what == "image":
             found["image"] = chunks.add(one.trace.inputs[name]).to_dict()
     return found
+
+
+def from_rounded(one: Watched, stored: Stored, subject: Subject) -> Arrays:
+    """The values if those that are stored with 16 bits are what the steps after them compute with, as in the page."""
+    values: dict[str, Any] = dict(one.trace.inputs)
+    for step in subject.program.steps:
+        given = (*(values[name] for name in step.inputs), *(subject.weights[name] for name in step.weights))
+        kind = stored.kinds.get(step.name)
+        value = one.values[step.name] if kind else OPS[step.op].function(*given, **step.settings)
+        values[step.name] = value.astype(np.float16).astype(np.float64) if kind == "f16" else value.astype(np.float64)
+    return {step.name: values[step.name] for step in subject.program.steps}
 
 
 def left_out(subject: Subject, traces: Sequence[Watched], plan: Plan) -> Iterator[str]:

@@ -14,12 +14,16 @@ from typing import Literal
 
 import numpy as np
 
+from glassformer.errors import DataError
 from glassformer.explain.glass.chunks import DTYPES, Kind, packed
 from glassformer.explain.glass.trace import Array, Arrays, Watched
 from glassformer.explain.program import Program
+from glassformer.limits import PAGE_MB
+from glassformer.printable import shortened
 
 Precision = Literal["float32", "float16"]
 KINDS: dict[Precision, Kind] = {"float32": "f32", "float16": "f16"}
+MEGABYTE = 1_000_000
 MOST_RECORDED = 2_000_000  # bytes of the tapped values in a live page
 SMALL = 4096  # numbers: weights up to this size (norms, biases) are in every page
 SHRINKS = 0.5  # a page takes at least this share of the bytes of its weights: larger ones need not be tried
@@ -92,7 +96,7 @@ def recorded_plan(program: Program, weights: Arrays, traces: Sequence[Watched], 
     space -= size_of((weights[name] for name in chosen), "f32")
     needed, values = stored_steps(program, {*chosen}), []
     for place, one in enumerate(traces):
-        found, used = stored_values(needed, one.values, space=space // (len(traces) - place))
+        found, used = stored_values(program, needed, one, space=space // (len(traces) - place))
         values.append(found)
         space -= used
     chosen += more_weights(weights, order[len(chosen) :], space=space)
@@ -109,22 +113,24 @@ def stored_steps(program: Program, weights: AbstractSet[str]) -> list[str]:
     return [step.name for step in program.steps if not weights >= {*step.weights}]
 
 
-def stored_values(steps: Sequence[str], values: Arrays, *, space: int) -> tuple[Stored, int]:
-    """These steps as float32; if that is too much, as float16; if it still is, without the largest. And their bytes."""
-    order = sorted(steps, key=lambda name: values[name].size)
-    used = sum(size_of([values[name]], "f32") for name in order)
-    if used <= space:
-        return Stored(dict.fromkeys(steps, "f32")), used
-    kinds: dict[str, Kind] = {}
-    used = 0
-    for name in order:
-        kind: Kind = "f16" if fits_half(values[name]) else "f32"
-        used += size_of([values[name]], kind)
-        if used > space:
-            used -= size_of([values[name]], kind)
-            break
-        kinds[name] = kind
-    return Stored(kinds, tuple(name for name in steps if name not in kinds)), used
+def stored_values(program: Program, steps: Sequence[str], one: Watched, *, space: int) -> tuple[Stored, int]:
+    """These steps as float32; if that is too much, as float16, then without those that no other needs. And their bytes.
+
+    An error if this is too much as well: nothing could be shown.
+    """
+    exact = dict.fromkeys(steps, KINDS["float32"])
+    half: dict[str, Kind] = {name: "f16" if fits_half(one.values[name]) else "f32" for name in steps}
+    used_by_others = {name for step in program.steps for name in step.inputs} | {*program.outputs.values()}
+    fewer = {name: kind for name, kind in half.items() if name in used_by_others}
+    for kinds in (exact, half, fewer):
+        used = sum(size_of([one.values[name]], kind) for name, kind in kinds.items())
+        if used <= space:
+            return Stored(kinds, tuple(name for name in steps if name not in kinds)), used
+    need, left = used / MEGABYTE, max(0, space) / MEGABYTE
+    raise DataError(
+        f"The values of {shortened(one.trace.text, width=40)!r} need {need:,.2g} million bytes; the page has {left:,.2g} "
+        f"left for them. Allow a larger page (--max-mb, at most {PAGE_MB}), or give a shorter text."
+    )
 
 
 def more_weights(weights: Arrays, names: Sequence[str], *, space: int) -> list[str]:

@@ -12,7 +12,7 @@ from glassformer.errors import ModelError, SettingsError
 from glassformer.explain.explanation import Explanation
 from glassformer.explain.glass.contents import Contents, contents_of
 from glassformer.explain.glass.page import render, shared_size
-from glassformer.explain.glass.tiers import Plan, Stored, plan_of
+from glassformer.explain.glass.tiers import MEGABYTE, Plan, Stored, plan_of
 from glassformer.explain.glass.trace import Subject, Watched
 from glassformer.models.registry import build_without_init, values_of
 from glassformer.store.weights import load_weights, weights_of
@@ -25,7 +25,6 @@ from glassformer.tasks.translation import looking
 from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.vision import ImageModel
 
-MEGABYTE = 1_000_000
 WRONG = 1e-3  # relative: with a larger difference at any tap, the page would show other numbers than the model's
 Ask = Callable[[Any, Any], Explanation]  # a model and a text or image
 

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from glass_toys import PROGRAM, ROWS, WIDTH, subject, watched, weights
 
-from glassformer.explain.glass.tiers import Plan, fits_half, plan_of, recorded_plan, stored_steps
+from glassformer.errors import DataError
+from glassformer.explain.glass.contents import contents_of
+from glassformer.explain.glass.tiers import Plan, Stored, fits_half, plan_of, stored_steps, stored_values
 from glassformer.explain.glass.trace import Watched
+from glassformer.explain.program import Step
 
 LARGE = 30_000  # rows of a table that does not fit
 
@@ -57,12 +60,19 @@ def test_a_weight_too_large_for_half_precision_keeps_a_page_from_rounding() -> N
     assert plan_of(PROGRAM, made.weights, [watched(made)], space=400_000).tier == "recorded"
 
 
-def test_what_does_not_fit_is_named() -> None:
+def test_what_no_other_step_needs_is_left_out_first_and_named() -> None:
     made = subject()
-    found = recorded_plan(PROGRAM, {**made.weights, "W": np.zeros((WIDTH, 1000))}, [watched(made)], space=300)
-    assert set(found.values[0].left_out) <= set(stored_steps(PROGRAM, {*found.weights}))
-    none = recorded_plan(PROGRAM, {**made.weights, "W": np.zeros((WIDTH, 1000))}, [watched(made)], space=0)
-    assert none.values[0].left_out == ("up",)
+    leaf = Step("leaf", "linear", ("token",), ("W",), ("text", "width"), ("text", WIDTH), {}, "inputs", False, "a.py:1")
+    steps = [*stored_steps(PROGRAM, {"b", "g"}), "leaf"]
+    program = replace(PROGRAM, steps=(*PROGRAM.steps, leaf))
+    one = watched(replace(made, program=program))
+    _, used = stored_values(program, steps, one, space=10**6)
+    found, less = stored_values(program, steps, one, space=used - 1)
+    assert (set(found.kinds.values()), found.left_out, less < used) == ({"f16"}, (), True)
+    found, _ = stored_values(program, steps, one, space=less - 1)
+    assert found.left_out == ("leaf",)
+    with pytest.raises(DataError, match=r"need .*--max-mb, at most 64.* or give a shorter text"):
+        stored_values(program, steps, one, space=10)
 
 
 def test_model_and_program_are_compared() -> None:
@@ -75,3 +85,14 @@ def test_model_and_program_are_compared() -> None:
     assert bad.values["bent"].shape == (ROWS, WIDTH)
     hole = {**good.trace.values, "out": np.full((ROWS, WIDTH), np.nan, np.float32)}
     assert Watched.of(replace(good.trace, values=hole), made).error == float("inf")
+
+
+def test_what_is_rounded_is_what_the_next_steps_compute_with() -> None:
+    made = subject()
+    one = watched(made)
+    plan = Plan("recorded", ("W", "b", "g"), (Stored({"token": "f16"}),))
+    (record,) = contents_of(made, [one], plan).header["traces"]
+    token = one.values["token"].astype(np.float16).astype(np.float64)
+    expected = (token @ made.weights["W"].T.astype(np.float64) + made.weights["b"]).ravel()
+    np.testing.assert_allclose(record["proof"]["up"]["values"], expected, rtol=1e-7)
+    assert np.abs(expected - one.values["up"].ravel()).max() > 1e-6
