@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from glassformer import limits
 from glassformer.config import Settings
 from glassformer.data.batches import Batch, Marks
-from glassformer.data.columns import Columns, Encoded, Pool, Ragged
+from glassformer.data.columns import Columns, Encoded, Pool, Pools, Ragged
 from glassformer.data.prompt_pairs import PromptPairs, takes_of
 from glassformer.data.sources.written import Written, files_changed, read_held_files, read_written_examples
 from glassformer.data.written_settings import WrittenDataSettings
@@ -40,6 +40,7 @@ from glassformer.tasks.written_report import worst_table
 from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import frame_of
 from glassformer.training.budget_rules import BudgetRules
+from glassformer.training.first_vectors import turn_towards, vectors_of_pairs
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
@@ -80,7 +81,9 @@ class TextToText(Task):
     unit, units = "example", "examples"
     recipe: type[Recipe] = RewriteRecipe
     kinds = ("t5", "transformer")
-    rules = BudgetRules(train={"optimiser": "muon"}, batch_tokens=(1024, 4096), weights_per_token=10)
+    rules = BudgetRules(
+        train={"optimiser": "muon", "first_vectors": "pairs"}, batch_tokens=(1024, 4096), weights_per_token=10
+    )
     fine_tuning = MappingProxyType({"epochs": 10.0, "warmup": None})
     rate_factor, highest_rate = 20 / 3, 4e-3  # 5e-4 for T5 small's width; narrow models learn faster
     predicted_by = "greedy"
@@ -189,6 +192,17 @@ class TextToText(Task):
 
     def sides(self, model: Any) -> tuple[nn.Module, ...]:
         return model.encoder, model.decoder
+
+    def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
+        """Gives words of inputs and of their outputs similar first vectors, if the recipe asks for it."""
+        train = setup.recipe.train
+        if train.first_vectors != "pairs":
+            return
+        listener.on_stage("Making first word vectors from the inputs and outputs")
+        weight = model.encoder.inputs.embedding.weight
+        sizes = (len(weight), 0)  # one vocabulary
+        vectors = vectors_of_pairs(examples, width=weight.size(1), vocabularies=sizes, seed=train.seed)
+        turn_towards(weight, vectors.to(weight.device), seed=train.seed)
 
     def ladder(self, recipe: Any) -> list[dict[str, Any]]:
         known = sizes(recipe.model.kind)
