@@ -95,6 +95,26 @@ def test_shuffled_outputs_are_not_learnt(here: Path, tmp_path: Path) -> None:
     assert measured(tmp_path / "run")["mean_score"] <= 60
 
 
+@pytest.mark.parametrize("kind", ["t5", "transformer"])
+def test_words_of_an_input_and_of_its_output_can_start_with_similar_vectors(
+    here: Path, tmp_path: Path, kind: str
+) -> None:
+    pairs = [(f"{word} {filler}", word.upper()) for word in ("ab", "cd", "ef", "gh") for filler in ("x", "y", "z")]
+    write_rows(tmp_path / "pairs.tsv", pairs)
+    shape = SHAPE if kind == "t5" else {"kind": kind, "N": 1, "d": 32, "h": 2, "d_ff": 48, "dropout": 0.0}
+    found = {}
+    for start in ("random", "pairs"):
+        train = {"steps": 1, "batch_tokens": 400, "lr": 1e-9, "warmup": 0, "valid_sentences": 2, "first_vectors": start}
+        recipe = changed(settings(shape, train), {"text": {"kind": "word", "vocab_size": 100}})
+        gf.train(task="rewrite", data={"files": str(tmp_path / "pairs.tsv")}, out=tmp_path / start, **recipe)
+        model, tokenizer = load_bundle(tmp_path / start).model, load_bundle(tmp_path / start).tokenizer
+        vectors = torch.nn.functional.normalize(model.encoder.inputs.embedding.weight.detach(), dim=1)
+        ids = [(tokenizer.encode(word)[-1], tokenizer.encode(word.upper())[-1]) for word in ("ab", "cd", "ef", "gh")]
+        assert len({number for pair in ids for number in pair}) == 8
+        found[start] = min(float(vectors[a] @ vectors[b]) for a, b in ids)
+    assert found["pairs"] > 0.8 > found["random"]
+
+
 def test_tasks_whose_metrics_would_share_a_name_are_refused(here: Path, tmp_path: Path) -> None:
     files = [f"say it={here / 'say.tsv'}", f"say-it={here / 'month.tsv'}"]
     with pytest.raises(DataError, match="'say it' and 'say-it'"):
