@@ -1,6 +1,6 @@
 """Summaries and several tasks in one model, in a given time.
 
-    python benchmarks/text_to_text.py --data FOLDER [--minutes 10] [--threads 2] [--only PART...] [--set NAME=VALUE...] [--quick]
+    python benchmarks/text_to_text.py --data FOLDER [--minutes 10] [--threads 2] [--only PART...] [--set NAME=VALUE...]
 
 FOLDER has scitldr-a/{train,dev,test}.jsonl.xz (Cachola et al. 2020), squad/dev-v1.1.json.xz (Rajpurkar et al. 2016)
 and wikitext-2/wiki.train.tokens.xz.

@@ -96,9 +96,7 @@ def test_shuffled_outputs_are_not_learnt(here: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["t5", "transformer"])
-def test_words_of_an_input_and_of_its_output_can_start_with_similar_vectors(
-    here: Path, tmp_path: Path, kind: str
-) -> None:
+def test_words_of_an_input_and_of_its_output_can_start_with_similar_vectors(tmp_path: Path, kind: str) -> None:
     pairs = [(f"{word} {filler}", word.upper()) for word in ("ab", "cd", "ef", "gh") for filler in ("x", "y", "z")]
     write_rows(tmp_path / "pairs.tsv", pairs)
     shape = SHAPE if kind == "t5" else {"kind": kind, "N": 1, "d": 32, "h": 2, "d_ff": 48, "dropout": 0.0}
