@@ -10,7 +10,8 @@ export const whole = {
   } as Record<string, string>,
   other: "A stack of layers",
   lead: (parameters: string, boxes: number) =>
-    `${parameters ? `${parameters} learned numbers in ${boxes} boxes.` : `${boxes} boxes.`} On every arrow is the actual row of numbers of one piece, blue above zero, orange below. Each box changes it.`,
+    `${parameters ? `${parameters} learned numbers in ${boxes} boxes.` : `${boxes} boxes.`} On every arrow is the actual row of numbers of one piece, blue above zero, orange below, each strip on its own scale. Each box changes it.`,
+  difference: "On every arrow is B − A: what your changes changed in the row of one piece, each strip on its own scale. An empty strip: nothing has changed there.",
   parameters: (count: string) => `${count} numbers learned`,
   none: "nothing learned",
   shared: "the table again",

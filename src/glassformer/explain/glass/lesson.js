@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 4b3fb3ad01b45cf37957eb25d81d4d672c36eca3d21d8e1a7796c4a2866a2082
+sources sha256: 365cf020cb9f3f5e71c0486a4e6dd8a479b6c22824390dd755876aa23ffa2f11
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team

@@ -15,6 +15,7 @@ from glassformer.errors import DataError
 from glassformer.explain.glass.contents import Contents
 from glassformer.printable import DIRECTIONS, embedded, with_visible_directions
 from glassformer.store.files import make_parents, write_atomically
+from glassformer.text.pieces import MARK
 
 MADE_HERE = b'<meta name="generator" content="Glassformer glass">'
 HEAD = 2048  # bytes at the beginning of a page, which say who made it
@@ -73,6 +74,11 @@ def shown(text: str) -> str:
     return escape(with_visible_directions(text).encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
+def piece_shown(piece: str) -> str:
+    """With a light sign for a space: the usual mark is as heavy as a letter."""
+    return shown(piece).replace(MARK, "␣")
+
+
 def summary(header: Mapping[str, Any]) -> Iterator[str]:
     yield f"<h1>{shown(header['title'])}</h1>"
     for trace in header["traces"]:
@@ -80,7 +86,7 @@ def summary(header: Mapping[str, Any]) -> Iterator[str]:
         if trace["answer"]:
             yield f"<p><strong>{shown(trace['answer'])}</strong></p>"
         for name, pieces in trace["pieces"].items():
-            yield f"<p>{shown(name)}: {' '.join(f'<code>{shown(piece)}</code>' for piece in pieces)}</p>"
+            yield f"<p>{shown(name)}: {' '.join(f'<code>{piece_shown(piece)}</code>' for piece in pieces)}</p>"
         yield from prediction_table(trace["predictions"])
     if header["left_out"]:
         yield f"<p>Left out: {shown('; '.join(header['left_out']))}.</p>"
@@ -93,7 +99,7 @@ def prediction_table(predictions: list[Mapping[str, Any]]) -> Iterator[str]:
         return
     yield '<table><thead><tr><th scope="col">place</th><th scope="col">most likely</th></tr></thead><tbody>'
     for one in predictions:
-        best = (f"<code>{shown(top['piece'])}</code> {top['probability']:.3f}" for top in one["top"][:SHOWN])
+        best = (f"<code>{piece_shown(top['piece'])}</code> {top['probability']:.3f}" for top in one["top"][:SHOWN])
         yield f'<tr><th scope="row">{shown(one["at"])}</th><td>{", ".join(best)}</td></tr>'
     yield "</tbody></table>"
 

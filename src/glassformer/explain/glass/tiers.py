@@ -128,8 +128,8 @@ def stored_values(program: Program, steps: Sequence[str], one: Watched, *, space
             return Stored(kinds, tuple(name for name in steps if name not in kinds)), used
     need, left = used / MEGABYTE, max(0, space) / MEGABYTE
     raise DataError(
-        f"The values of {shortened(one.trace.text, width=40)!r} need {need:,.2g} million bytes; the page has {left:,.2g} "
-        f"left for them. Allow a larger page (--max-mb, at most {PAGE_MB}), or give a shorter text."
+        f"The values of {shortened(one.trace.text, width=40)!r} need {need:,.2g} million bytes; the page has "
+        f"{left:,.2g} left for them. Allow a larger page (--max-mb, at most {PAGE_MB}), or give a shorter text."
     )
 
 

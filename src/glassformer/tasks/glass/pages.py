@@ -37,14 +37,13 @@ class ModelPages:
     shown: Any  # the text, pair of texts or image that was explained
     ask: Ask
     beam: int | None = None
-    command: str = ""  # that the page was asked for with
 
     def page(self, found: Explanation, *, also: Sequence[Any] = (), max_mb: float = limits.USUAL_PAGE_MB) -> str:
         return render(self.contents(found, also=also, max_mb=max_mb))
 
     def contents(self, found: Explanation, *, also: Sequence[Any], max_mb: float) -> Contents:
         check_size(max_mb)
-        subject, each = subject_of(self.model, command=self.command), [self.shown, *also]
+        subject, each = subject_of(self.model), [self.shown, *also]
         explained = [found, *(self.ask(self.model, one) for one in also)]
         traces = self.watched(self.model, subject, explained, each)
         bare = Plan("live", (), (Stored({}),) * len(traces))
@@ -57,7 +56,7 @@ class ModelPages:
     def in_half(self, exact: Sequence[Explanation], each: Sequence[Any], plan: Plan) -> Contents:
         """The same of the rounded model: what it computed with these weights, not what the exact model did."""
         model = rounded(self.model)
-        subject, explained = subject_of(model, command=self.command), [self.ask(model, one) for one in each]
+        subject, explained = subject_of(model), [self.ask(model, one) for one in each]
         same = sum(conclusion(one) == conclusion(other) for one, other in zip(exact, explained, strict=True))
         note = f"the last bits of the weights: rounded to 16, they give the same answer to {same} of {len(each)} texts"
         return contents_of(subject, self.watched(model, subject, explained, each), plan, notes=[note])

@@ -34,7 +34,7 @@ VERBS = {"words": "fill", "pretraining": "fill", "sentence": "classify", "tokens
 HEADS = {"words": "words", "pretraining": "words", "sentence": "class", "tokens": "tokens", "span": "span"}
 
 
-def subject_of(model: LoadedModel, *, command: str = "") -> Subject:
+def subject_of(model: LoadedModel) -> Subject:
     bundle = model.bundle
     program = with_vector_of(program_of(bundle.model), model)
     weights = {name: as_float32(one) for name, one in weights_of(program, bundle.model).items()}
@@ -48,7 +48,7 @@ def subject_of(model: LoadedModel, *, command: str = "") -> Subject:
         task=task_of(model),
         tokenizers=tokenizers_of(model, program),
         decoding=decoding_of(model),
-        provenance=provenance_of(model, weights, command),
+        provenance=provenance_of(model, weights),
     )
 
 
@@ -64,7 +64,7 @@ def as_float32(weight: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(weight, dtype=np.float32)
 
 
-def provenance_of(model: LoadedModel, weights: Arrays, command: str) -> dict[str, str]:
+def provenance_of(model: LoadedModel, weights: Arrays) -> dict[str, str]:
     """Where the numbers come from; no dates, so that the same model and text give the same page."""
     digest = hashlib.sha256()
     for name in sorted(weights):
@@ -74,7 +74,7 @@ def provenance_of(model: LoadedModel, weights: Arrays, command: str) -> dict[str
     manifest = Path(model.folder) / MANIFEST if model.folder else None
     if manifest is not None and manifest.is_file():
         found["sha256 of the manifest"] = hashlib.sha256(manifest.read_bytes()).hexdigest()
-    return found | ({"command": command} if command else {})
+    return found
 
 
 def task_of(model: LoadedModel) -> dict[str, Any]:
