@@ -1,6 +1,6 @@
 // What a learner turns: sliders, boxes, choices, numbers and texts. Each writes into a signal.
 
-import type { Signal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
@@ -62,12 +62,14 @@ interface NumberProps {
 const MOST = 1000; // magnitude of a number that is typed
 
 export function NumberField({ label, value, onChange, step = 0.1, mark }: NumberProps) {
+  const draft = useSignal<string | null>(null); // what stands there while it is typed: "1." is not yet 1.5
   const read = (event: { currentTarget: HTMLInputElement }): void => {
+    draft.value = event.currentTarget.value;
     const typed = event.currentTarget.valueAsNumber;
     if (Number.isFinite(typed)) onChange(Math.max(-MOST, Math.min(MOST, typed)));
   };
-  const shown = String(Math.round(value * 1000) / 1000);
-  return <input class={`number-field ${mark ?? ""}`} type="number" step={step} aria-label={label} value={shown} onInput={read} />;
+  const shown = draft.value ?? String(Math.round(value * 100) / 100);
+  return <input class={`number-field ${mark ?? ""}`} type="number" step={step} aria-label={label} value={shown} onInput={read} onBlur={() => { draft.value = null; }} />;
 }
 
 export function TextField({ label, value, onText }: { label: string; value: string; onText(text: string): void }) {

@@ -46,7 +46,7 @@ async function open(root: Element): Promise<void> {
   if (!found) throw new Error("it has no lab that this script knows");
   followTheme();
   const View = found.view;
-  render(<><Verified verdict={verdictOf(found.results(lesson), lesson.right)} /><View lesson={lesson} /></>, root);
+  render(<><Verified verdict={verdictOf(found.results(lesson), lesson.right)} /><h2 class="sr">Try it</h2><View lesson={lesson} /></>, root);
 }
 
 const root = document.getElementById("page");

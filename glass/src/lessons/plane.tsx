@@ -38,6 +38,12 @@ function rangeOf(dots: readonly Dot[], ghosts: readonly Ghost[]): Range {
   return [...ends(0), ...ends(1)];
 }
 
+/** Where the name of a pale dot stands: left of it, or below it if the chosen word is on its left. */
+function besides(x: number, y: number, chosen: number): { x: number; y: number; "text-anchor": "start" | "end" } {
+  if (x <= chosen) return { x: x - 10, y: y + 4, "text-anchor": "end" };
+  return { x, y: y + 20, "text-anchor": x > WIDE * 0.6 ? "end" : "start" };
+}
+
 export function Plane({ dots, ghosts, axes, onMove, onChoose }: PlaneProps) {
   const held = useSignal(-1);
   const kept = useRef<Range | null>(null); // while a word is dragged
@@ -64,7 +70,7 @@ export function Plane({ dots, ghosts, axes, onMove, onChoose }: PlaneProps) {
       <line class="axis" x1={EDGE} y1={y(0)} x2={WIDE - 8} y2={y(0)} /><line class="axis" x1={x(0)} y1="8" x2={x(0)} y2={TALL - EDGE} />
       <text class="axis-name" x={WIDE - 8} y={TALL - 10} text-anchor="end">{axes[0]} →</text>
       <text class="axis-name" x="12" y="12" transform="rotate(-90 12 12)" text-anchor="end">{axes[1]} →</text>
-      {ghosts.map((one) => <g key={one.name} class="ghost"><circle cx={x(one.at[0])} cy={y(one.at[1])} r="5" /><text x={x(one.at[0]) - 10} y={y(one.at[1]) + 4} text-anchor="end">{one.name}</text></g>)}
+      {ghosts.map((one) => <g key={one.name} class="ghost"><circle cx={x(one.at[0])} cy={y(one.at[1])} r="5" /><text {...besides(x(one.at[0]), y(one.at[1]), x(dots.find((dot) => dot.chosen)?.from[0] ?? 0))}>{one.name}</text></g>)}
       {dots.map((dot, i) => <line key={i} class={dot.chosen ? "path chosen" : "path"} x1={x(dot.from[0])} y1={y(dot.from[1])} x2={x(dot.to[0])} y2={y(dot.to[1])} />)}
       {dots.map((dot, i) => <circle key={i} class={dot.chosen ? "after chosen" : "after"} cx={x(dot.to[0])} cy={y(dot.to[1])} r={dot.chosen ? 6 : 5} />)}
       {dots.map((dot, i) => (

@@ -29,8 +29,8 @@ def section_html(section: Section) -> Iterator[str]:
     yield f'<section class="step"><h2>{shown(section.title)}</h2>'
     if section.text:
         yield f"<p>{shown(section.text)}</p>"
-    for one in section.shown:
-        yield from shown_html(one, section.title)
+    for place, one in enumerate(section.shown, start=1):
+        yield from shown_html(one, section.title if place == 1 else f"{section.title} ({place})")
     for correction in section.corrections:
         yield '<div class="correction">'
         yield f"<p><b>Often written</b> {shown(correction.said)}</p>"
@@ -66,7 +66,10 @@ def table_html(one: Table, title: str) -> Iterator[str]:
     right = [numeric(rows, place) for place in range(columns)]
     kind = "grid" if one.grid else "list"
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{shown(title)}"><table class="{kind}">'
-    heads = (f'<th scope="col"{num(right[i])}>{shown(name)}</th>' for i, name in enumerate(one.columns[:columns]))
+    heads = (
+        f'<th scope="col"{num(right[i])}>{shown(name)}</th>' if name else "<td></td>"
+        for i, name in enumerate(one.columns[:columns])
+    )
     yield f"<thead><tr>{''.join(heads)}</tr></thead><tbody>"
     for row in rows:
         cells = (
