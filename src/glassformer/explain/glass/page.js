@@ -1,5 +1,5 @@
 /*! The page of `glassformer explain --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 365cf020cb9f3f5e71c0486a4e6dd8a479b6c22824390dd755876aa23ffa2f11
+sources sha256: 1f5b0858b61259e01cd72d864fe5d6aef7190020c3f2436354f3d898300c7516
 Glassformer, Apache-2.0. It carries:
 @huggingface/tokenizers 0.2.0, Apache-2.0.
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
