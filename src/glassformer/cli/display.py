@@ -267,6 +267,7 @@ class SpeedColumn(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
+EARLY = 0.05  # of the work: the time left is not known yet
 FIRST_LINE, NEXT_LINE = 2.0, 60.0  # seconds until the first line of a long task in a log, and between two lines
 
 
@@ -300,7 +301,9 @@ class LoggedProgress(Progress):
         done, total = task.completed, task.total
         if not total or done >= total:
             return
-        seconds = (now - self.started) * (total - done) / done if done else None
+        spent = now - self.started
+        known = done and (done >= EARLY * total or spent > NEXT_LINE / 2)
+        seconds = spent * (total - done) / done if known else None
         left = "" if seconds is None else f", about {seconds:,.0f} s left"
         counts = f"{done / self.scale:,.0f} of {total / self.scale:,.0f} {self.unit}".rstrip()
         self.console.print(escape(f"{self.what}: {counts}{left}" if self.what else f"  {counts}{left}"))

@@ -109,9 +109,11 @@ def test_too_many_words_are_refused() -> None:
         ("similarity", {"texts": ("nan,1", "inf,2")}, "ordinary numbers"),
         ("average", {"texts": ("fruit",)}, "Write name=value"),
         ("average", {"texts": ("fruit=many", "phone=2")}, "whole number"),
-        ("average", {"texts": ("fruit=3",)}, "got 1 senses"),
+        ("average", {"texts": ("fruit=3",)}, "Senses given: 1"),
         ("lookup", {"texts": ("a",)}, "Write name=value"),
         ("lookup", {"queries": ("",)}, "not empty"),
+        ("lookup", {"texts": ("a=1", "a=2")}, "given twice"),
+        ("beam", {"texts": ("hello",)}, "--model"),
         ("from-scratch", {"texts": ("hello",)}, "Write name=value"),
         ("from-scratch", {"step": 11}, "there are 10 steps"),
         ("grouped", {"width": 10, "heads": 3}, "Heads that fit"),
@@ -208,3 +210,19 @@ def test_inputs() -> None:
     assert cell_len(label("語" * 80)) <= 20
     one, other = word_vectors(["a", "b"], 4, seed=1), word_vectors(["b", "a"], 4, seed=1)
     assert one.flip(0).equal(other)
+
+
+def test_the_roles_of_a_lookup_are_those_of_the_learners_words() -> None:
+    roles = compute("lookup", {"texts": ("dog=Hund", "cat=Katze"), "queries": ("dog",)}).sections[0].shown[0]
+    assert isinstance(roles, Table)
+    assert [row[-1] for row in roles.rows] == ["dog", "dog, cat", "Hund"]
+
+
+@pytest.mark.parametrize(("text", "said"), [("the exam was cake", False), ("the zebra was cake", True)])
+def test_words_that_training_never_saw_are_named(text: str, said: bool) -> None:
+    told = " ".join(section.text for section in compute("learning", {"texts": (text,)}).sections)
+    assert ("“zebra”. What it makes of such words is chance." in told) == said
+
+
+def test_the_last_lesson_leads_on() -> None:
+    assert "Next: glassformer demo" in shown(compute("from-scratch", {"step": 1}))

@@ -24,7 +24,7 @@ def counts_of(texts: tuple[str, ...]) -> dict[str, int]:
             raise SettingsError(f"{name}={value}: give a whole number of sentences from 1 to {MOST:,}.")
         found[name] = int(value)
     if len(found) < 2 or len(found) > 8:
-        raise SettingsError(f"got {len(found)} senses; give 2 to 8, like fruit=9000 phone=1000.")
+        raise SettingsError(f"Senses given: {len(found)}. Give 2 to 8, like fruit=9000 phone=1000.")
     return found
 
 

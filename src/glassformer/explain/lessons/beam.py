@@ -16,6 +16,7 @@ from glassformer.decode.choosers import Best
 from glassformer.decode.protocol import Hypothesis, by_length
 from glassformer.decode.search import Search, search
 from glassformer.decode.tree import Tree
+from glassformer.errors import SettingsError
 from glassformer.explain.lessons.inputs import one_text
 from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Searcher, Section, table
 
@@ -90,6 +91,8 @@ def beginnings(sentences: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
 
 
 def run(asked: Asked) -> list[Section]:
+    if asked.model is None and asked.texts != (TEXT,):
+        raise SettingsError("The small tree reads no text. For your own, name a translator: --model runs/demo")
     sections = [tree_section(), steps_section(asked.beam), winners_section(asked.beam)]
     if asked.model is not None:
         sections.append(own_section(asked.model, one_text(asked.texts, "beam"), asked.beam))

@@ -74,7 +74,8 @@ def flops(model: Gpt, tokens: int, *, cached: bool) -> int:
 def run(asked: Asked) -> list[Section]:
     model = small_gpt(asked.seed)
     length = min(asked.length, MOST - 1)
-    return [idea_section(), counted_section(model), measured_section(model, length), memory_section(model, length)]
+    measured = measured_section(model, length, asked.length)
+    return [idea_section(), counted_section(model), measured, memory_section(model, length)]
 
 
 def idea_section() -> Section:
@@ -117,16 +118,17 @@ def timed(write: Callable[[Gpt, int], tuple[list[int], int]], model: Gpt, length
     return ids, positions, min(times)
 
 
-def measured_section(model: Gpt, length: int) -> Section:
+def measured_section(model: Gpt, length: int, asked: int) -> Section:
     with torch.inference_mode():
         again, cached = (timed(write, model, length) for write in (written_again, written_cached))
     rows = [("without", again[1]), ("with", cached[1])]
     times = (("without", 1000 * again[2]), ("with", 1000 * cached[2]))
     same = sum(a == b for a, b in zip(again[0], cached[0], strict=True))
+    fewer = f" Not {asked:,}: this small model reads at most {MOST}." if asked > length else ""
     return Section(
         "Measured",
         f"Both ways write {length} tokens, greedily; {same} of {length} tokens are the same. The time is that of "
-        f"the fastest of {REPEATS} runs.",
+        f"the fastest of {REPEATS} runs.{fewer}",
         (
             table("positions", ("cache", "positions computed"), rows),
             Table("time", ("cache", "milliseconds"), times, ".1f", timed=True),

@@ -70,6 +70,8 @@ def named_values(texts: Sequence[str], what: str) -> dict[str, str]:
         name, sign, value = text.partition("=")
         if not sign or not name.strip() or not value.strip():
             raise SettingsError(f"{shown(text)} is not {what}. Write name=value.")
+        if name.strip() in found:
+            raise SettingsError(f"{shown(name.strip())} is given twice. Give each name once.")
         found[name.strip()] = value.strip()
     return found
 

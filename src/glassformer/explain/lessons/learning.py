@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glassformer.explain.lessons.inputs import numbered, word_vectors, words_of
+from glassformer.explain.lessons.inputs import numbered, shown, word_vectors, words_of
 from glassformer.explain.lessons.lesson import Asked, Cell, Curves, Lesson, Section, matrix, table
 from glassformer.nn.attention import SelfAttention, parameter_free_attention
 from glassformer.nn.masks import additive, padding_mask
@@ -133,6 +133,16 @@ def training_section(learned: Learned) -> Section:
     )
 
 
+def unknown_note(words: Sequence[str]) -> str:
+    """What to think of words that training never saw."""
+    known = {word for text in LEARN for word in words_of(text)}
+    unknown = [word for word in dict.fromkeys(words) if word not in known]
+    if not unknown:
+        return ""
+    some = ", ".join(shown(word) for word in unknown[:4]) + (", ..." if len(unknown) > 4 else "")
+    return f" Not in the sentences it learned from: {some}. What it makes of such words is chance."
+
+
 def before_after_section(words: Sequence[str], learned: Learned, place: int) -> Section:
     at = focus(words)
     e = learned.vectors(words)
@@ -145,7 +155,7 @@ def before_after_section(words: Sequence[str], learned: Learned, place: int) -> 
         f"“{' '.join(words[:10])}”: what “{words[at]}” reads",
         "Without parameters the weights come from random static vectors, and the mixture says nothing about the "
         "meaning. After learning, the word reads the word that decides. (With some seeds one meaning is the answer by "
-        "default, and the layer only looks for words of the other.)",
+        "default, and the layer only looks for words of the other.)" + unknown_note(words),
         (
             matrix(f"weights_{place}", both, rows=rows, columns=numbered(words), digits=2, corner=words[at]),
             matrix(f"meaning_{place}", verdicts, rows=rows, columns=MEANINGS, digits=2, corner="probability of"),

@@ -49,7 +49,7 @@ def run(asked: Asked) -> list[Section]:
     every = vectors_of([*queries, *store])
     q, k = every[: len(queries)], every[len(queries) :]
     return [
-        roles_section(),
+        roles_section(store, queries[0]),
         hard_section(store, queries),
         scores_section(store, queries[0], q[:1], k),
         sharpness_section(store, queries, q, k),
@@ -57,11 +57,12 @@ def run(asked: Asked) -> list[Section]:
     ]
 
 
-def roles_section() -> Section:
+def roles_section(store: dict[str, str], query: str) -> Section:
+    keys, values = (", ".join(list(some)[:2]) + (", ..." if len(store) > 2 else "") for some in (store, store.values()))
     rows = [
-        ("query", "what am I searching for?", "order_104"),
-        ("key", "how do others describe themselves, like a title?", "order_100, order_101, ..."),
-        ("value", "what do I get if it matches: the content", "e1/e2"),
+        ("query", "what am I searching for?", query),
+        ("key", "how do others describe themselves, like a title?", keys),
+        ("value", "what do I get if it matches: the content", store.get(query, values)),
     ]
     return Section(
         "Three roles",
@@ -75,8 +76,8 @@ def hard_section(store: dict[str, str], queries: Sequence[str]) -> Section:
     rows = [(query, int(query in store), store.get(query, "KeyError")) for query in queries]
     return Section(
         "A dictionary: all or nothing",
-        f"{len(store)} keys, each with its value. The query is compared with the keys; one that is equal gives its "
-        "value, anything else gives nothing.",
+        f"Keys in all: {len(store)}, each with its value. The query is compared with the keys; one that is equal gives "
+        "its value, anything else gives nothing.",
         (table("hard", ("query", "equal keys", "value"), rows),),
     )
 

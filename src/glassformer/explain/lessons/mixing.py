@@ -24,6 +24,7 @@ TABLES = (
 AXES = ("finance", "water", "motion")
 BANK_LENGTH = 2.0
 OWN_WIDTH = 4  # of random vectors: small, so that a word does not only look at itself
+ALMOST_SAME = 0.995  # a cosine
 MOST_IN_A_LAB = (6, 12)  # sentences, and words of each: more do not fit beside each other
 
 
@@ -192,6 +193,8 @@ def shared_section(sentences: Sequence[tuple[str, ...]], vectors: dict[str, Tens
         if word in other
     ]
     said = "" if rows else " Your sentences share no word; try two with the same one in different contexts."
+    if any(mixed > ALMOST_SAME for *_, mixed in rows):
+        said += " Near 1: with these random vectors the word reads almost only itself. Another --seed may differ."
     return [
         Section(
             "Words in both sentences",

@@ -74,7 +74,7 @@ def cosine_section(pairs: Sequence[tuple[Vector, Vector]]) -> Section:
         "The cosine: direction only",
         "The product grows with the lengths: [100, 200] · [−1, 3] = 500 is far more than [1, 2] · [2, 4] = 10, "
         "although [1, 2] and [2, 4] have exactly the same direction. Divided by both lengths it is the cosine of the "
-        "angle: 1 for the same direction, 0 for unrelated, −1 for opposite.",
+        "angle: 1 for the same direction, 0 for unrelated, −1 for opposite. A vector of zeros has no direction.",
         (
             table(
                 "cosines", ("vectors", "|v|", "|w|", "cosine", "angle, degrees"), rows, "", ".3f", ".3f", ".3f", ".1f"

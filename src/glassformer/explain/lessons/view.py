@@ -49,7 +49,7 @@ def ending(computed: Computed) -> Iterator[RenderableType]:
     lesson = computed.lesson
     facts = [("Source", lesson.source), ("Computed by", ", ".join(lesson.files))]
     facts += [("Try", f"{COMMAND} {lesson.name} {one}") for one in lesson.examples[:1]]
-    facts += [("Next", f"{COMMAND} {computed.next}")] if computed.next else []
+    facts += [("Next", f"{COMMAND} {computed.next}" if computed.next else "glassformer demo, a real translator")]
     for name, said in facts:
         yield Text.assemble((f"{name}: ", "bold"), said, style="dim")
 
