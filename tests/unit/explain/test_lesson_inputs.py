@@ -113,6 +113,7 @@ def test_too_many_words_are_refused() -> None:
         ("lookup", {"texts": ("a",)}, "Write name=value"),
         ("lookup", {"queries": ("",)}, "not empty"),
         ("lookup", {"texts": ("a=1", "a=2")}, "given twice"),
+        ("scaling", {"heads": 3}, "does not divide 512"),
         ("beam", {"texts": ("hello",)}, "--model"),
         ("from-scratch", {"texts": ("hello",)}, "Write name=value"),
         ("from-scratch", {"step": 11}, "there are 10 steps"),

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from glassformer.errors import SettingsError
 from glassformer.explain.lessons.lesson import Asked, Correction, Lab, Lesson, Section, table
 
 WIDTHS = (4, 16, 64, 256, 1024)
 PAIRS = 10_000  # random (query, key) pairs for each variance
 QUERIES, KEYS = 250, 32  # for the softmax: 250 queries, each with 32 keys
 SEED = 512
+MODEL_WIDTH = 512
 LAB_QUERIES = 16  # of a page: fewer, because their vectors are in it
 
 
@@ -75,24 +77,28 @@ def run(asked: Asked) -> list[Section]:
             "derivative, through which W_Q and W_K learn, vanishes. With scaling, both stay the same at every width.",
             (table("softmax", columns, softmax),),
         ),
-        heads_section(asked.seed),
+        heads_section(asked.heads, asked.seed),
     ]
 
 
-def heads_section(seed: int) -> Section:
-    """Heads of 64 in a model of 512: which width the scores must be divided by."""
-    measured = measure(64, torch.Generator().manual_seed(seed))
-    raw = measured.variance[0]
-    rows = [("√d_k = √64", raw / 64), ("√d_model = √512", raw / 512)]
+def heads_section(heads: int, seed: int) -> Section:
+    """Heads in a model of 512: which width the scores must be divided by."""
+    if MODEL_WIDTH % heads:
+        raise SettingsError(f"--heads {heads} does not divide {MODEL_WIDTH}. Give 1, 2, 4, 8, 16, 32 or 64.")
+    width = MODEL_WIDTH // heads
+    raw = measure(width, torch.Generator().manual_seed(seed)).variance[0]
+    rows = [(f"√d_k = √{width}", raw / width), (f"√d_model = √{MODEL_WIDTH}", raw / MODEL_WIDTH)]
+    several = f"{heads} heads" if heads > 1 else "1 head"
+    cost = f"; with {several} √d_model makes the variance {heads} times too small, and the weights too even"
     return Section(
         "The width of a head, not of the model",
-        "With 8 heads in a model of width 512, each product has 64 terms.",
+        f"With {several} in a model of width {MODEL_WIDTH}, each product has {width} terms.",
         (table("divided", ("divided by", "variance of the scores"), rows),),
         (
             Correction(
                 "softmax(Q Kᵀ / √d_model)",
-                "softmax(Q Kᵀ / √d_k), d_k the width of one head. The two are equal with one head only; with 8 heads "
-                "√d_model makes the variance 8 times too small, and the weights too even.",
+                "softmax(Q Kᵀ / √d_k), d_k the width of one head. The two are equal with one head only"
+                f"{cost if heads > 1 else ''}.",
             ),
         ),
     )
@@ -123,7 +129,7 @@ LESSON = Lesson(
     run,
     source="Vaswani et al. 2017, section 3.2.1, footnote 4",
     files=("nn/attention.py:ScaledDotProduct",),
-    takes={"width": WIDTHS[-1], "seed": SEED},
-    examples=("--width 128 --seed 1",),
+    takes={"width": WIDTHS[-1], "heads": 8, "seed": SEED},
+    examples=("--width 128 --seed 1", "--heads 4"),
     lab=lab,
 )
