@@ -267,7 +267,6 @@ class SpeedColumn(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
-EARLY = 0.05  # of the work: the time left is not known yet
 FIRST_LINE, NEXT_LINE = 2.0, 60.0  # seconds until the first line of a long task in a log, and between two lines
 
 
@@ -298,13 +297,11 @@ class LoggedProgress(Progress):
             return
         self.next_line = now + NEXT_LINE
         task = next(one for one in self.tasks if one.id == task_id)
-        done, total = task.completed, task.total
+        done, total, spent = task.completed, task.total, now - self.started
         if not total or done >= total:
             return
-        spent = now - self.started
-        known = done and (done >= EARLY * total or spent > NEXT_LINE / 2)
-        seconds = spent * (total - done) / done if known else None
-        left = "" if seconds is None else f", about {seconds:,.0f} s left"
+        known = done and (done >= total / 20 or spent > NEXT_LINE / 2)
+        left = f", about {spent * (total - done) / done:,.0f} s left" if known else ""
         counts = f"{done / self.scale:,.0f} of {total / self.scale:,.0f} {self.unit}".rstrip()
         self.console.print(escape(f"{self.what}: {counts}{left}" if self.what else f"  {counts}{left}"))
 

@@ -43,6 +43,17 @@ def test_files_that_take_long_to_read_are_logged(log: tuple[io.StringIO, Tick]) 
     assert len(out.getvalue().splitlines()) == 2
 
 
+def test_the_time_left_is_not_guessed_from_the_first_moments(log: tuple[io.StringIO, Tick]) -> None:
+    out, tick = log
+    with reading("examining") as progress:
+        tick(2.5)
+        progress(100_000, 10_000_000)
+        assert out.getvalue() == "examining: 100 of 10,000 kB\n"
+        tick(60)
+        progress(200_000, 10_000_000)
+    assert out.getvalue().endswith("200 of 10,000 kB, about 3,062 s left\n")
+
+
 def test_so_are_things_that_are_counted_and_short_tasks_are_not(log: tuple[io.StringIO, Tick]) -> None:
     out, tick = log
     with counting("translating") as bar:
