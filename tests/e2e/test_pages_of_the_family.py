@@ -148,7 +148,7 @@ def test_numbers_that_are_not_the_models_make_no_page(image: str) -> None:
 
 
 @pytest.mark.parametrize("damaged", [float("nan"), float("inf")])
-def test_a_damaged_model_makes_no_page(damaged: float, image: str) -> None:
+def test_a_damaged_model_makes_no_page(damaged: float) -> None:
     bundle = make("bert-sentence")
     with torch.no_grad():
         next(iter(bundle.model.parameters())).fill_(damaged)
