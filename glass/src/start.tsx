@@ -3,11 +3,12 @@
 import { render } from "preact";
 import type { Source } from "./engine/header";
 import { followState, readAddress } from "./state/address";
+import { followChecks } from "./state/checking";
 import { followKeys } from "./state/keys";
 import { readoutFor } from "./state/inside";
 import { isPatch, labelsOf, spoken } from "./state/labels";
 import { fromHash, select } from "./state/selection";
-import { attentions, checks, isOutputRow, reckoner, runA, source, type Reckoner } from "./state/store";
+import { attentions, isOutputRow, reckoner, runA, source, type Reckoner } from "./state/store";
 import { followTour } from "./state/touring";
 import { Frame } from "./views/frame";
 import { followTheme } from "./views/palette";
@@ -41,11 +42,6 @@ function selectFirst(): void {
   select({ stack: first.stack, kind: first.kind, layer: first.layer, ...at, step: isOutputRow(first.pattern) ? at.query : 0 });
 }
 
-/** Lets the browser draw first. */
-function later(work: () => void): void {
-  requestAnimationFrame(() => setTimeout(work, 0));
-}
-
 /** Shows the page in `root`, then checks every number. */
 export async function start(root: Element, from: Source, reckon: Reckoner): Promise<void> {
   followTheme();
@@ -60,5 +56,5 @@ export async function start(root: Element, from: Source, reckon: Reckoner): Prom
   followTour();
   await readAddress();
   followState();
-  later(() => { void from.checked(from.recorded(0)).then((found) => { checks.value = found; }); });
+  followChecks();
 }

@@ -1,6 +1,6 @@
 // npm run measure -- page.html: times a page's engine in Node, and compares its search with Python's record.
 
-import { knockOuts } from "../src/engine/knockout";
+import { knockOuts } from "./knockout";
 import type { SearchRecord } from "../src/engine/header";
 import { ForwardPass } from "../src/engine/run";
 import { pageFile } from "./page_file";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TokenizerInfo } from "../src/engine/header";
-import { Refused, spansOf, splitAt, TextReader } from "../src/engine/tokenize";
+import { Refused, splitAt, TextReader } from "../src/engine/tokenize";
 import { read } from "./fixtures";
 
 interface Case {
@@ -71,6 +71,9 @@ test("a continued text is what the new ids add", () => {
   assert.equal(own.text(all.slice(before.length), before), " dog");
 });
 
-test("spans of pieces in a text", () => {
-  assert.deepEqual(spansOf("Ate it.", ["▁ate", "▁it", ".", "‹end›"]), [[0, 3], [4, 6], [6, 7], null]);
+test("white space is what Python strips", () => {
+  const own = reader(bpe, { stripped: true });
+  assert.deepEqual(own.read("\u001c\u0085 the dog\u3000\u001f").ids, own.read("the dog").ids);
+  assert.deepEqual(own.read("\ufeffthe dog").ids, own.plain("\ufeffthe dog"));
+  assert.deepEqual(splitAt("the \u001f<mask>", ["<mask>"]), ["the", null, ""]);
 });

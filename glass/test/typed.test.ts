@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Decoding } from "../src/engine/header";
 import { HelpedSource, serve } from "../src/engine/helper";
-import { knockOuts, writtenLogProbs } from "../src/engine/knockout";
+import { knockOuts, writtenLogProbs } from "./knockout";
 import { ModelSource } from "../src/engine/source";
 import { Refused } from "../src/engine/tokenize";
 import { fixtures } from "./fixtures";

@@ -93,4 +93,5 @@ test("why A and B cannot be subtracted", () => {
 
 test("strings of Python say what they contain", () => {
   assert.equal(quoted('a"\\\n\u0000'), '"a\\"\\\\\\n\\u0000"');
+  assert.equal(quoted("größer \u202e)\u2066\u200b\ufeff"), '"größer \\u202e)\\u2066\\u200b\\ufeff"', "nothing reorders or hides code");
 });

@@ -147,6 +147,16 @@ def test_numbers_that_are_not_the_models_make_no_page(image: str) -> None:
         contents(wrong)
 
 
+@pytest.mark.parametrize("damaged", [float("nan"), float("inf")])
+def test_a_damaged_model_makes_no_page(damaged: float) -> None:
+    bundle = make("bert-sentence")
+    with torch.no_grad():
+        next(iter(bundle.model.parameters())).fill_(damaged)
+    found = used_as(bundle, None).explain(SENTENCE)  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match=r"No page: .* is not a number \(NaN\)"):
+        contents(found)
+
+
 def test_a_size_that_no_page_can_have(image: str) -> None:
     with pytest.raises(SettingsError, match="1 to 64"):
         contents(explained("gpt", image), max_mb=65)
@@ -209,7 +219,7 @@ def test_another_file_is_not_replaced(trained: Path, tmp_path: Path, command: Ca
 
 def test_a_notebook_shows_the_page(trained: Path) -> None:
     found = gf.load(trained).explain(TEXT)
-    assert 'sandbox="allow-scripts"' in (found._repr_html_() or "")
+    assert 'sandbox="allow-scripts allow-downloads"' in (found._repr_html_() or "")
     assert replace(found, pages=None)._repr_html_() is None
     with pytest.raises(ModelError, match="no model beside it"):
         replace(found, pages=None).page()

@@ -288,7 +288,7 @@ export class ModelSource implements Source {
   }
 }
 
-function sameIds(a: Record<string, number[]>, b: Record<string, number[]>): boolean {
+export function sameIds(a: Record<string, number[]>, b: Record<string, number[]>): boolean {
   return Object.keys(a).every((name) => a[name]!.join() === b[name]?.join());
 }
 

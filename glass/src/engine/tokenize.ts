@@ -14,6 +14,10 @@ export class Refused extends Error {}
 
 const SPACE = "▁";
 
+// White space as Python defines it. JavaScript's \s lacks \x1c to \x1f and \x85, and has \ufeff.
+const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+const [BLANK_START, BLANK_END] = [new RegExp(`^${BLANK}`), new RegExp(`${BLANK}$`)];
+
 export class TextReader {
   readonly shown: string[];
   private readonly inner: Tokenizer | null; // null: this page cannot build it
@@ -71,7 +75,7 @@ export class TextReader {
     const refusal = this.refusal();
     if (refusal) throw new Refused(refusal);
     const { before, after, stripped, longest, reversed } = this.info;
-    const parts = this.parts(stripped ? text.trim() : text);
+    const parts = this.parts(stripped ? text.replace(BLANK_START, "").replace(BLANK_END, "") : text);
     const middle = parts.flatMap(({ ids }) => ids);
     const ids = [...before, ...middle, ...after];
     if (longest !== undefined && middle.length > longest) {
@@ -167,20 +171,7 @@ export function splitAt(text: string, spelled: readonly string[]): (string | nul
     const places = spelled.map((mask) => ({ mask, at: rest.indexOf(mask) })).filter(({ at }) => at >= 0);
     const first = places.sort((a, b) => a.at - b.at || b.mask.length - a.mask.length)[0];
     if (!first) return [...found, rest];
-    found.push(rest.slice(0, first.at).trimEnd(), null);
+    found.push(rest.slice(0, first.at).replace(BLANK_END, ""), null);
     rest = rest.slice(first.at + first.mask.length);
   }
-}
-
-/** The span of each piece in a text, where pieces can be found there in order; null where they cannot. */
-export function spansOf(text: string, pieces: readonly string[]): ([number, number] | null)[] {
-  const small = text.toLowerCase();
-  let place = 0;
-  return pieces.map((piece) => {
-    const plain = piece.replaceAll(SPACE, " ").trim().replace(/^##/, "").toLowerCase();
-    const at = plain ? small.indexOf(plain, place) : -1;
-    if (at < 0 || /\S/.test(small.slice(place, at))) return null;
-    place = at + plain.length;
-    return [at, place];
-  });
 }

@@ -1,6 +1,5 @@
 // What the rows and columns of a step are called: pieces of a sequence, tokens of the vocabulary, or numbers.
 
-import { computed } from "@preact/signals";
 import type { Run, Step } from "../engine/header";
 import { grid, tokensBefore } from "./image";
 import { header, isOutputRow, run, vocabulary } from "./store";
@@ -61,6 +60,3 @@ export function labelsOf(step: Step, axis: number, length: number, of: Run | nul
   if (name === "vocabulary" && vocabulary.value.length === length) return vocabulary.value;
   return numbered(length);
 }
-
-/** The pieces that a sentence about the selected row may name. */
-export const outputPieces = computed(() => run.value?.written?.pieces ?? []);

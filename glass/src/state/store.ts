@@ -145,33 +145,55 @@ export const focus = computed<{ step: Step; index: number[] } | null>(() => {
 
 // --- Asking the model ----------------------------------------------------------------------------------------------
 
-let asked = 0; // the latest question: answers to earlier ones are dropped
-let askedB = 0;
+/** Questions of one kind, of which only the latest counts: what comes of earlier ones is dropped. */
+class Latest {
+  private last = 0;
 
-async function answered<T>(what: string, work: () => Promise<T>): Promise<T | null> {
-  busy.value = what;
-  trouble.value = "";
-  try {
-    return await work();
-  } catch (error) {
-    trouble.value = error instanceof Error ? error.message : String(error);
-    return null;
-  } finally {
-    busy.value = "";
+  constructor(private readonly what: "A" | "B") {}
+
+  /** The answer; null if there is none, or if another question came after it. `failed` is called if the latest fails. */
+  async ask<T>(work: () => Promise<T>, failed?: () => void): Promise<T | null> {
+    const mine = ++this.last;
+    busy.value = this.what;
+    trouble.value = "";
+    try {
+      const found = await work();
+      return mine === this.last ? found : null;
+    } catch (error) {
+      if (mine !== this.last) return null;
+      trouble.value = error instanceof Error ? error.message : String(error);
+      failed?.();
+      return null;
+    } finally {
+      if (mine === this.last && busy.peek() === this.what) busy.value = "";
+    }
+  }
+
+  /** Drops what is still being computed. */
+  cancel(): void {
+    this.last++;
+    if (busy.peek() === this.what) busy.value = "";
   }
 }
+
+const [ofA, ofB] = [new Latest("A"), new Latest("B")];
 
 /** Another sentence for A. */
 export async function ask(text: string): Promise<void> {
   const from = source.value;
   if (!from) return;
-  const mine = ++asked;
   const recorded = from.header.traces.findIndex((trace) => trace.text === text);
-  const work = recorded >= 0 ? async () => from.recorded(recorded) : () => from.run(text);
-  const found = await answered("A", work);
-  if (!found || mine !== asked) return;
-  runA.value = found;
-  if (changed.peek()) await compare(whatIf.peek());
+  const found = await ofA.ask(recorded >= 0 ? async () => from.recorded(recorded) : () => from.run(text));
+  if (!found) return;
+  const shown = mode.peek();
+  batch(() => { runA.value = found; withoutB(); });
+  if (changed.peek()) await compare(whatIf.peek(), shown === "A" ? "B" : shown);
+}
+
+/** A alone: B was made from another sentence or by other changes. */
+function withoutB(): void {
+  ofB.cancel();
+  batch(() => { runB.value = null; mode.value = "A"; });
 }
 
 /** The ids of A's output, which B is given where it keeps them; forced ones are put in their places. */
@@ -183,18 +205,16 @@ function given(a: Run, change: WhatIf): number[] | undefined {
 /** Computes B, and shows it unless something of it is shown already. */
 export async function compare(change: WhatIf, show: Mode = mode.peek() === "A" ? "B" : mode.peek()): Promise<void> {
   const [from, a] = [source.value, runA.value];
-  const mine = ++askedB;
   whatIf.value = change;
   if (!from || !a || !isChanged(change)) {
-    batch(() => { runB.value = null; mode.value = "A"; });
+    withoutB();
     return;
   }
   const target = given(a, change);
   const width = from.header.decoding?.search_beam; // as wide as the tree that is shown
   const options = { patches: change.patches, forced: change.forced, pruned: change.pruned, target, ...(change.pruned.length && width && { beam: width }) };
-  const found = await answered("B", () => from.run(change.text ?? a.text, options));
-  if (!found || mine !== askedB) return;
-  batch(() => { runB.value = found; mode.value = show; });
+  const found = await ofB.ask(() => from.run(change.text ?? a.text, options), withoutB);
+  if (found) batch(() => { runB.value = found; mode.value = show; });
 }
 
 function samePatch(one: Patch, other: Patch): boolean {

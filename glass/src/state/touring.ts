@@ -5,6 +5,7 @@ import { breather, Cancelled } from "../analysis/breathe";
 import type { Run } from "../engine/header";
 import { sceneOf } from "../tour/prepare";
 import { stopsOf, type Stop } from "../tour/stops";
+import { isRecorded } from "./checking";
 import { sightOf } from "./inside";
 import { select } from "./selection";
 import { attentions, checks, header, mode, runA, vocabularyText } from "./store";
@@ -27,7 +28,7 @@ async function prepare(run: Run): Promise<void> {
   working?.abort();
   working = new AbortController();
   stops.value = null;
-  const given = { header: about, run, sight: sightOf(run), attentions: attentions.peek(), checks: run.trace ? checks.peek() : null, shown: vocabularyText };
+  const given = { header: about, run, sight: sightOf(run), attentions: attentions.peek(), checks: isRecorded(run) ? checks.peek() : null, shown: vocabularyText };
   const scene = await sceneOf({ ...given, breathe: breather(working.signal), progress: (done, all) => { removed.value = { done, all }; } });
   known = run;
   batch(() => {

@@ -172,7 +172,7 @@ function listener(patch: Patch, step: Step, number: number): string[] {
   ];
 }
 
-/** A string of Python, whatever it contains. */
+/** A string of Python, whatever it contains; signs that a reader would not see, or that reorder the line, as escapes. */
 export function quoted(text: string): string {
-  return JSON.stringify(text);
+  return JSON.stringify(text).replace(/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -2,6 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { Checks, Run } from "../engine/header";
+import { isRecorded } from "../state/checking";
 import { attentions, checks, header, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { ErrorChart } from "./error-chart";
@@ -41,7 +42,7 @@ const rules = computed<Rule[]>(() => {
 function Rules() {
   return (
     <section class="panel">
-      <h3>{T.proof.rules}<small>{run.value?.trace ? "" : T.proof.rulesOwn}</small></h3>
+      <h3>{T.proof.rules}<small>{run.value && isRecorded(run.value) ? "" : T.proof.rulesOwn}</small></h3>
       <ul class="rules">
         {rules.value.map((rule) => (
           <li key={rule.name} class={rule.ok ? "" : "broken"}><b>{rule.ok ? "✓" : "✗"}</b><span><strong>{rule.name}</strong> {rule.detail}</span></li>

@@ -1,10 +1,7 @@
 // The same thing in Python: what is shown here as lines that a reader can run.
 
 import type { Run } from "../engine/header";
-
-function quoted(text: string): string {
-  return JSON.stringify(text).replace(/[\u007f-\uffff]/g, (sign) => sign);
-}
+import { quoted } from "../state/whatif";
 
 /** One recorded number. Python's values have a batch axis first. */
 export function numberInPython(run: Run, tap: string, index: readonly number[]): string {

@@ -28,16 +28,21 @@ function onInput(text: string): void {
   if (lasted < QUICK && text.trim()) pending = window.setTimeout(() => void answer(text.trim()), PAUSE);
 }
 
+/** Only what was answered: not what was refused, or typed in the meantime. */
+function forgetTyped(): void {
+  if (!typed.value?.trim() || typed.value.trim() === runA.value?.text) typed.value = null;
+}
+
 function Sentence() {
   const [from, run] = [source.value, runA.value];
   const submit = (event: Event) => {
     event.preventDefault();
-    void answer((typed.value ?? "").trim()).then(() => { typed.value = null; });
+    void answer((typed.value ?? "").trim()).then(forgetTyped);
   };
   if (!from?.live || readsImage.value) return <Recorded />;
   return (
     <form class="ask" onSubmit={submit} role="search">
-      <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => onInput(event.currentTarget.value)} onBlur={() => { if (typed.value?.trim() === run?.text) typed.value = null; }} />
+      <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => onInput(event.currentTarget.value)} onBlur={forgetTyped} />
       <datalist id="recorded">{from.header.traces.map((trace) => <option key={trace.text} value={trace.text} />)}</datalist>
       <button type="submit" disabled={busy.value === "A"}>{busy.value === "A" ? T.running : T.run}</button>
     </form>

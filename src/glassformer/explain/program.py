@@ -63,7 +63,6 @@ class Program:
         self, inputs: Mapping[str, Array], weights: Mapping[str, Array], patches: Iterable[Patch] = ()
     ) -> dict[str, Floats]:
         """The value of every step, in float64."""
-        known = {name: np.asarray(weights[name], dtype=np.float64) for name in self.weights()}
         if missing := self.sequences.keys() - inputs.keys():
             raise ModelError(f"The program also reads {min(missing)!r}; it got {', '.join(inputs) or 'nothing'}.")
         values: dict[str, Any] = {name: np.asarray(inputs[name]) for name in self.sequences}
@@ -73,8 +72,11 @@ class Program:
         if unknown := changes.keys() - {step.name for step in self.steps}:
             raise ModelError(f"There is no step {min(unknown)!r} in this program.")
         for step in self.steps:
-            given = (*(values[name] for name in step.inputs), *(known[name] for name in step.weights))
-            value = OPS[step.op].function(*given, **step.settings)
+            # One step's weights at a time: all of them in float64 would double the memory of a large model.
+            needed = (np.asarray(weights[name], dtype=np.float64) for name in step.weights)
+            given = (*(values[name] for name in step.inputs), *needed)
+            with np.errstate(invalid="ignore", over="ignore"):  # a damaged model has NaN here as in torch
+                value = OPS[step.op].function(*given, **step.settings)
             for patch in changes.get(step.name, ()):
                 value = patched(value, step.axes, patch)
             values[step.name] = value

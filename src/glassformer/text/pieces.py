@@ -30,6 +30,9 @@ _ON_PAGES = {name: f"‹{_WORDS[own]}›" for own, names in NAMES.items() for na
 
 _SIGNS = {" ": MARK, "\n": "⏎", "\t": "⇥"}
 _UNSEEN = frozenset({"Cc", "Zl", "Zp"})  # control characters, line and paragraph separators
+_DIRECTIONS = frozenset(
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)  # they reorder the text around a piece
 
 
 def visible(text: str) -> str:
@@ -40,7 +43,7 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     if character in _SIGNS:
         return _SIGNS[character]
-    if unicodedata.category(character) in _UNSEEN:
+    if character in _DIRECTIONS or unicodedata.category(character) in _UNSEEN:
         return character.encode("unicode_escape").decode("ascii")
     return character
 

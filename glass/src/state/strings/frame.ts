@@ -24,7 +24,7 @@ export const frame = {
     ok: (count: number, worst: string) => `${COUNTS.format(count)} numbers computed again on this page equal Python's; largest difference ${worst} of the largest value`,
     recorded: (count: number, worst: string) => `${COUNTS.format(count)} numbers follow from recorded ones; largest difference ${worst} of the largest value`,
     failed: (failures: number, first: string) => `${COUNTS.format(failures)} steps differ from Python, the first is ${first}: do not trust this page`,
-    other: "Python has not recorded this input, so it has nothing to compare with; the page's arithmetic was checked on the recorded sentence",
+    other: "Python recorded no values of this, so there is nothing to compare with; the page's arithmetic was checked on the recorded sentence",
     why: "How it was checked",
   },
 

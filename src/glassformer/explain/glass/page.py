@@ -134,10 +134,10 @@ def is_page(path: Path) -> bool:
 
 
 def framed(page: str, *, height: int = 800) -> str:
-    """The page for a notebook: in a frame that cannot reach the notebook."""
+    """The page for a notebook: in a frame that cannot reach the notebook, and from which tables can be saved."""
     return (
-        f'<iframe sandbox="allow-scripts" width="100%" height="{height}" title="Glassformer" srcdoc="{escape(page)}">'
-        "</iframe>"
+        f'<iframe sandbox="allow-scripts allow-downloads" width="100%" height="{height}" title="Glassformer" '
+        f'srcdoc="{escape(page)}"></iframe>'
     )
 
 

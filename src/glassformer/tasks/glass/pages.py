@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from glassformer import limits
 from glassformer.data.readers.images import NamedPicture
 from glassformer.errors import ModelError, SettingsError
@@ -72,8 +74,18 @@ class ModelPages:
                     f"No page: at {made.worst} the program of this {subject.kind} model differs from the model itself, "
                     f"by {made.error:.2g} of the largest value."
                 )
+            check_finite(made)
             found.append(made)
         return found
+
+
+def check_finite(one: Watched) -> None:
+    """A page shows no NaN: nothing could be compared with it."""
+    if wrong := next((name for name, value in one.values.items() if np.isnan(value).any()), ""):
+        raise ModelError(
+            f"No page: {wrong} is not a number (NaN). The weights of the model are damaged, or too large for this "
+            "precision: check them, or load the model in float32."
+        )
 
 
 def explain_with_pages(

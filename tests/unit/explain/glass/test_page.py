@@ -118,6 +118,6 @@ def test_only_a_page_is_replaced(tmp_path: Path) -> None:
 
 def test_a_notebook_shows_it_in_a_frame_that_reaches_nothing() -> None:
     frame = framed('<p title="x">&</p>')
-    assert 'sandbox="allow-scripts"' in frame
+    assert 'sandbox="allow-scripts allow-downloads"' in frame
     assert "allow-same-origin" not in frame
     assert unescape(re.findall(r'srcdoc="([^"]*)"', frame)[0]) == '<p title="x">&</p>'

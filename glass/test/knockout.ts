@@ -1,7 +1,7 @@
 // What the output loses without a head: the same ids, one head's result set to zero or to its mean over the rows.
 
-import type { Patch, Run, Source } from "./header";
-import { rowAxis } from "./tensor";
+import type { Patch, Run, Source } from "../src/engine/header";
+import { rowAxis } from "../src/engine/tensor";
 
 export interface Loss {
   step: string; // the step with the heads' results

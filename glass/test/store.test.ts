@@ -1,0 +1,109 @@
+// The state of the page: answers that come late, that fail, or belong to an earlier sentence must not be shown.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import type { Checks, Header, Run, RunOptions, Source } from "../src/engine/header";
+import { addPatch, ask, busy, checks, compare, mode, runA, runB, source, trouble, UNCHANGED, whatIf } from "../src/state/store";
+import { followChecks, isRecorded } from "../src/state/checking";
+
+interface Open {
+  text: string;
+  answer(): Promise<void>;
+  fail(why: string): Promise<void>;
+}
+
+const TRACES = ["one", "two"].map((text) => ({ text, ids: { text: [text.length] }, values: {}, proof: {} }));
+const PATCH = { step: "z", how: "zero" as const, head: 0 };
+
+const runOf = (text: string, more: Partial<Run> = {}): Run =>
+  ({ text, answer: text.toUpperCase(), ids: { text: [text.length] }, pieces: {}, words: {}, patches: [], trace: TRACES.find((one) => one.text === text), ...more }) as unknown as Run;
+
+const settled = (): Promise<void> => new Promise((done) => setTimeout(done));
+
+/** A source whose answers come when the test says so. */
+function slow(): { open: Open[]; checked: string[] } {
+  const [open, checked]: [Open[], string[]] = [[], []];
+  source.value = {
+    header: { traces: TRACES, program: { steps: [], outputs: {} } } as unknown as Header,
+    live: true,
+    recorded: (index: number) => runOf(TRACES[index]!.text),
+    run: (text: string, options: RunOptions = {}) =>
+      new Promise((done, failed) => {
+        open.push({
+          text,
+          answer: () => { done(runOf(text, { patches: options.patches ?? [] })); return settled(); },
+          fail: (why) => { failed(new Error(why)); return settled(); },
+        });
+      }),
+    checked: (run: Run) => { checked.push(run.text); return Promise.resolve({ ok: true, compared: run.text.length } as Checks); },
+  } as unknown as Source;
+  return { open, checked };
+}
+
+beforeEach(() => {
+  [runA.value, runB.value, mode.value, whatIf.value] = [runOf("one"), null, "A", UNCHANGED];
+  [busy.value, trouble.value, checks.value] = ["", "", null];
+});
+
+test("an earlier sentence's answer is dropped, and does not end the later one's waiting", async () => {
+  const { open } = slow();
+  void ask("first"); void ask("second");
+  await open[0]!.answer();
+  assert.deepEqual([runA.value!.text, busy.value], ["one", "A"]);
+  await open[1]!.answer();
+  assert.deepEqual([runA.value!.text, busy.value], ["second", ""]);
+});
+
+test("an earlier sentence's failure is not shown beside a later answer", async () => {
+  const { open } = slow();
+  void ask("first"); void ask("second");
+  await open[1]!.answer();
+  await open[0]!.fail("too long");
+  assert.deepEqual([runA.value!.text, trouble.value], ["second", ""]);
+});
+
+test("another sentence: B of the one before is not shown while the new B is computed", async () => {
+  const { open } = slow();
+  void addPatch(PATCH);
+  await open[0]!.answer();
+  assert.deepEqual([runB.value!.text, mode.value], ["one", "B"]);
+  void ask("next");
+  await open[1]!.answer();
+  assert.deepEqual([runA.value!.text, runB.value, mode.value, busy.value], ["next", null, "A", "B"]);
+  await open[2]!.answer();
+  assert.deepEqual([runB.value!.text, mode.value, busy.value], ["next", "B", ""]);
+});
+
+test("a B that fails leaves no earlier B behind", async () => {
+  const { open } = slow();
+  void addPatch(PATCH);
+  await open[0]!.answer();
+  void compare({ ...UNCHANGED, text: "much too long" });
+  await open[1]!.fail("too long");
+  assert.deepEqual([runB.value, mode.value, trouble.value], [null, "A", "too long"]);
+});
+
+test("a B that is no longer wanted does not come back", async () => {
+  const { open } = slow();
+  void addPatch(PATCH);
+  void compare(UNCHANGED);
+  await open[0]!.answer();
+  assert.deepEqual([runB.value, mode.value, busy.value], [null, "A", ""]);
+});
+
+test("each recorded sentence is checked when it is shown; what is changed or typed is not called recorded", async () => {
+  const { checked } = slow();
+  const stop = followChecks();
+  await settled();
+  assert.deepEqual([checked, checks.value?.compared], [["one"], 3]);
+  await ask("two");
+  await settled();
+  await ask("one");
+  await settled();
+  assert.deepEqual(checked, ["one", "two"]);
+  stop();
+  assert.ok(isRecorded(runOf("one")));
+  assert.ok(!isRecorded(runOf("one", { patches: [PATCH] })));
+  assert.ok(!isRecorded(runOf("one", { ids: { text: [9] } })));
+  assert.ok(!isRecorded(runOf("typed")));
+});
