@@ -40,7 +40,7 @@ from glassformer.tasks.written_report import worst_table
 from glassformer.text import Tokenizer, tokenizer_for
 from glassformer.text.framing import frame_of
 from glassformer.training.budget_rules import BudgetRules
-from glassformer.training.first_vectors import turn_towards, vectors_of_pairs
+from glassformer.training.first_vectors import start_from_pairs
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.recipe import Recipe
 from glassformer.training.task import TOKENIZER, Listener, Material, ReportParts, Setup, Task, Tokenizers
@@ -195,14 +195,9 @@ class TextToText(Task):
 
     def first_weights(self, setup: Setup, model: Any, examples: Pools, listener: Listener) -> None:
         """Gives words of inputs and of their outputs similar first vectors, if the recipe asks for it."""
-        train = setup.recipe.train
-        if train.first_vectors != "pairs":
-            return
-        listener.on_stage("Making first word vectors from the inputs and outputs")
-        weight = model.encoder.inputs.embedding.weight
-        sizes = (len(weight), 0)  # one vocabulary
-        vectors = vectors_of_pairs(examples, width=weight.size(1), vocabularies=sizes, seed=train.seed)
-        turn_towards(weight, vectors.to(weight.device), seed=train.seed)
+        if setup.recipe.train.first_vectors == "pairs":
+            listener.on_stage("Making first word vectors from the inputs and outputs")
+            start_from_pairs(model.encoder.inputs.embedding.weight, examples, seed=setup.recipe.train.seed)
 
     def ladder(self, recipe: Any) -> list[dict[str, Any]]:
         known = sizes(recipe.model.kind)

@@ -56,6 +56,12 @@ def occurrences(side: Ragged, n: int, *, offset: int) -> NDArray[np.int64]:
     return tokens * n + np.repeat(np.arange(n), side.lengths[:n])
 
 
+def start_from_pairs(weight: Tensor, pairs: Pools, *, seed: int) -> None:
+    """Turns the vectors (V, D) of a vocabulary that both sides share towards those of the pairs."""
+    vectors = vectors_of_pairs(pairs, width=weight.size(1), vocabularies=(len(weight), 0), seed=seed)
+    turn_towards(weight, vectors.to(weight.device), seed=seed)
+
+
 @torch.no_grad()
 def turn_towards(weight: Tensor, vectors: Tensor, *, seed: int) -> None:
     """Turns random initial vectors (V, D) towards those of the pairs; each keeps its length."""

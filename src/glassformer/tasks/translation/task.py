@@ -36,7 +36,7 @@ from glassformer.text import Tokenizer, train_tokenizer
 from glassformer.text.masks import MASK_TOKENS, MaskCodec, mask_ids
 from glassformer.training.budget_rules import BudgetRules
 from glassformer.training.fine_tune import Start
-from glassformer.training.first_vectors import turn_towards, vectors_of_pairs
+from glassformer.training.first_vectors import start_from_pairs, turn_towards, vectors_of_pairs
 from glassformer.training.objective import token_loss, token_losses
 from glassformer.training.task import Listener, Material, ReportParts, Setup, Task, Tokenizers
 
@@ -157,13 +157,14 @@ class Translation(Task):
         if recipe.train.first_vectors != "pairs":
             return
         listener.on_stage("Making first word vectors from the sentence pairs")
-        shared, seed = recipe.model.tied == "all", recipe.train.seed
-        sizes = (len(source), 0) if shared else (len(source), len(target))
-        weight = model.encoder.inputs.embedding.weight
+        weight, seed = model.encoder.inputs.embedding.weight, recipe.train.seed
+        if recipe.model.tied == "all":
+            start_from_pairs(weight, examples, seed=seed)
+            return
+        sizes = (len(source), len(target))
         vectors = vectors_of_pairs(examples, width=recipe.model.d, vocabularies=sizes, seed=seed).to(weight.device)
         turn_towards(weight, vectors[: len(source)], seed=seed)
-        if not shared:
-            turn_towards(model.decoder.inputs.embedding.weight, vectors[len(source) :], seed=seed)
+        turn_towards(model.decoder.inputs.embedding.weight, vectors[len(source) :], seed=seed)
 
     def about(self, setup: Setup, examples: Pools) -> dict[str, Any]:
         """The lengths of the training pairs; for a large corpus, some shards are enough."""
