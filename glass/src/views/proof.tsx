@@ -58,7 +58,7 @@ function Provenance() {
   return (
     <section class="panel">
       <h3>{T.proof.provenance}</h3>
-      <dl class="facts wide">{facts.map(([name, value]) => <><dt>{T.proof.names[name] ?? name.replaceAll("_", " ")}</dt><dd>{value}</dd></>)}</dl>
+      <dl class="facts wide">{facts.map(([name, value]) => <><dt>{T.proof.names[name] ?? name}</dt><dd>{value}</dd></>)}</dl>
       {left.length > 0 && <><h3>{T.proof.leftOut}</h3><ul>{left.map((one) => <li key={one}>{one}</li>)}</ul></>}
     </section>
   );
