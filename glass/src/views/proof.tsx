@@ -64,13 +64,18 @@ function Provenance() {
   );
 }
 
+function computedSteps({ steps }: Checks): number {
+  const [from, of] = [source.value, run.value];
+  return from && of ? steps.filter(({ step }) => from.origin(step, of) === "recomputed").length : steps.length;
+}
+
 export function Proof() {
   const found = checks.value;
   const words = T.proof;
   return (
     <>
       <h2>{words.title}</h2>
-      {found ? <p class="lead">{words.lead(found.compared, found.steps.length)}</p> : <p class="lead">{words.pending}</p>}
+      {found ? <p class="lead">{words.lead(found.compared, computedSteps(found))}</p> : <p class="lead">{words.pending}</p>}
       {found && !found.ok && <p class="warn" role="alert">{words.failed}</p>}
       {found && <div class="row proofrow"><Rules /><ErrorChart found={found} /></div>}
       <LeakTest />
