@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import base64
 import hashlib
 import json
+import os
 import re
 from html import unescape
 from pathlib import Path
