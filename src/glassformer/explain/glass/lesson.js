@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 305469fb6708baa66fa0d911d5f22c165b6b1656250556f9ab5be5d162346264
+sources sha256: 5289c156c4c1e089c0a94fa22197f048a0dd590c96b274568167d24c99f0ed62
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
