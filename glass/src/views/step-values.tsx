@@ -7,7 +7,7 @@ import { labelsOf } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { focus, run, selectNumber, tensorShown } from "../state/store";
 import { T } from "../state/strings";
-import { EMPTY, cellsOf, type Cells } from "./cells";
+import { EMPTY, cellsOf } from "./cells";
 import { Matrix, type Axis } from "./matrix";
 
 

@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 5289c156c4c1e089c0a94fa22197f048a0dd590c96b274568167d24c99f0ed62
+sources sha256: 1ee814184d19c3ee95eb1cacdefe277bfeac3d26456ab92a8ecd6a57229a860c
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
