@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Decoding, SearchRecord } from "../src/engine/header";
-import { sampled, type Sampling } from "../src/engine/sampling";
+import { sample } from "../src/analysis/samplers";
 import { rankedBy, search, type Model, type State } from "../src/engine/search";
 import { logSoftmax } from "../src/engine/tensor";
 import { read } from "./fixtures";
@@ -21,7 +21,10 @@ interface Case {
   record: SearchRecord;
 }
 
-interface Samples extends Sampling {
+interface Samples {
+  temperature: number;
+  top_k: number;
+  top_p: number;
   log_probs: number[];
   uniform: number[];
   tokens: number[];
@@ -95,6 +98,13 @@ test("NaN is an error, not an answer", () => {
   const one = { ...searches[0]!, logits: searches[0]!.logits.map(() => NaN) };
   assert.throws(() => run(one), /NaN/);
 });
+
+/** The token that a number in [0, 1) selects. */
+function sampled(logProbs: Float32Array, { temperature, top_k, top_p }: Samples, uniform: number): number {
+  const { order, after } = sample(logProbs, { temperature, topK: top_k, topP: top_p });
+  let reached = 0;
+  return [...order].find((token) => (reached += after[token]!) > uniform)!;
+}
 
 samples.forEach((one, number) => {
   test(`sampling ${number + 1}: random numbers select Python's tokens`, () => {

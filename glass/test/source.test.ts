@@ -51,6 +51,18 @@ for (const one of fixtures()) {
   });
 }
 
+test("a value that is read from the file is not counted as compared with itself", async () => {
+  const one = fixtures().find(({ name }) => name === "transformer")!;
+  const { header, chunks } = await pageOf(one, { tier: "recorded", weights: (name) => name.includes("norm"), stored: () => true });
+  const source = new ModelSource(header, chunks);
+  const run = source.recorded(0);
+  for (const { step, compared } of source.verify(run).steps) {
+    const size = run.pass.values(step).data.length;
+    const [{ at }, whole] = [header.traces[0]!.proof[step]!, source.origin(step, run) === "recomputed" && header.traces[0]!.values[step]];
+    assert.equal(compared, at.length + 2 + (whole ? size : 0), step);
+  }
+});
+
 test("a recorded page lacks what is neither recorded nor follows from it", async () => {
   const one = fixtures().find(({ name }) => name === "transformer")!;
   const { header, chunks } = await pageOf(one, { tier: "recorded", weights: () => false });

@@ -58,6 +58,18 @@ def test_what_is_typed_gets_pythons_answer_and_ids(browser: Browser, translators
         assert page.wrong() == {}
 
 
+def test_each_recorded_text_is_checked_and_no_other_is_called_so(browser: Browser, translators_page: Path) -> None:
+    with opened(browser, translators_page) as page:
+        first = page.verified()
+        page.ask(SENTENCES[0])
+        assert "Python recorded no values of this" in page.page.locator(".verified").inner_text()
+        page.ask("the dog </script>")
+        assert page.verified() != first
+        page.page.locator("main").press("x")  # a head is removed
+        page.page.locator(".verified:not(.ok)", has_text="Python recorded no values of this").wait_for()
+        assert page.wrong() == {}
+
+
 def ids_shown(page: Opened, count: int) -> list[int]:
     """The ids of the source, as the view of the pieces prints them."""
     return [int(text) for text in page.page.locator(".wordrow small").all_inner_texts()][:count]

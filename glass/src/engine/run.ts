@@ -43,6 +43,7 @@ export function dependents(program: Program, names: Iterable<string>): Set<strin
 /** Values that were recorded because they cannot be computed. */
 export interface Stored {
   available: ReadonlySet<string>; // stored, or computed from what is
+  read: ReadonlySet<string>; // stored
   value(name: string): Tensor | undefined;
 }
 
@@ -69,6 +70,11 @@ export class ForwardPass implements Pass {
   has(name: string): boolean {
     if (this.known.has(name)) return true;
     return this.stored ? this.stored.available.has(name) : stepsOf(this.engine.program).has(name);
+  }
+
+  /** Whether a value is read from the file, not computed. */
+  isStored(name: string): boolean {
+    return this.stored?.read.has(name) ?? false;
   }
 
   values(name: string): Tensor {

@@ -233,6 +233,7 @@ export class ModelSource implements Source {
     const { trace, pass, inputs, patches } = run as OwnRun;
     const same = trace && sameIds(trace.ids, run.ids) ? trace : undefined;
     const recorded = (step: string): Tensor | undefined => {
+      if (pass.isStored(step)) return undefined; // it is this value: comparing it with itself says nothing
       const where = same?.values[step];
       return where && where.dtype !== "f16" ? this.chunks.array(where) : undefined;
     };
@@ -248,8 +249,9 @@ export class ModelSource implements Source {
     return new ForwardPass(this.engine, inputs, patches, values);
   }
 
-  origin(step: string, _run: Run): "recomputed" | "recorded" {
-    return this.live || this.derivable(step) ? "recomputed" : "recorded";
+  origin(step: string, run: Run): "recomputed" | "recorded" {
+    const { pass } = run as OwnRun;
+    return pass.has(step) && !pass.isStored(step) ? "recomputed" : "recorded";
   }
 
   /** Python's value of a step, if it was recorded. */
@@ -257,16 +259,6 @@ export class ModelSource implements Source {
     const { trace, ids } = run;
     const where = trace && sameIds(trace.ids, ids) ? trace.values[step] : undefined;
     return where ? this.chunks.array(where) : null;
-  }
-
-  private readonly derived = new Map<string, boolean>();
-
-  /** Whether a step's weights are all here. */
-  private derivable(name: string): boolean {
-    if (!this.derived.size) {
-      for (const step of this.header.program.steps) this.derived.set(step.name, this.hasWeights(step));
-    }
-    return this.derived.get(name) ?? false;
   }
 
   private hasWeights(step: Step): boolean {
@@ -278,13 +270,13 @@ export class ModelSource implements Source {
     const available = new Set(Object.keys(this.header.program.sequences));
     const read = new Set<string>();
     for (const step of this.header.program.steps) {
-      if (this.derivable(step.name) && step.inputs.every((input) => available.has(input))) available.add(step.name);
+      if (this.hasWeights(step) && step.inputs.every((input) => available.has(input))) available.add(step.name);
       else if (trace.values[step.name]) {
         available.add(step.name);
         read.add(step.name);
       }
     }
-    return { available, value: (name) => (read.has(name) ? this.chunks.array(trace.values[name]!) : undefined) };
+    return { available, read, value: (name) => (read.has(name) ? this.chunks.array(trace.values[name]!) : undefined) };
   }
 }
 

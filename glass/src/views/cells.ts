@@ -19,6 +19,9 @@ export interface Cells {
   hidden?: (row: number, column: number) => number; // OPEN, FUTURE or PADDING
 }
 
+/** One cell with 0: while there is nothing to show. */
+export const EMPTY: Cells = { values: [0], offset: 0, rows: 1, columns: 1, signed: false, top: 1 };
+
 export function at(cells: Cells, row: number, column: number): number {
   return cells.values[cells.offset + row * cells.columns + column]!;
 }

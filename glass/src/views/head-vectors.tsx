@@ -7,14 +7,13 @@ import type { Attention } from "../state/anatomy";
 import { picked } from "../state/selection";
 import { run, selectNumber, stepNamed, tensorShown } from "../state/store";
 import { T } from "../state/strings";
-import { cellsOf, largest, type Cells } from "./cells";
+import { EMPTY, cellsOf, largest, type Cells } from "./cells";
 import { brief } from "./format";
 import type { Axis } from "./matrix";
 import { Rotation } from "./rotation";
 import { Strip } from "./strip";
 import { WithPieces } from "./tokens";
 
-const EMPTY: Cells = { values: [0], offset: 0, rows: 1, columns: 1, signed: true, top: 1 };
 const TALLEST = 300; // CSS pixels of all rows together
 
 /** The part of a step that a head uses: with fewer key heads than query heads, several share one. */

@@ -9,7 +9,7 @@ import { picked, select } from "../state/selection";
 import { attention, attentions, hasPatch, mode, run, selectNumber, source, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { keyOf, withoutHead, worths } from "../state/worth";
-import { cellsOf, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
+import { EMPTY, cellsOf, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
 import { brief, percent } from "./format";
 import { Gates } from "./gates";
 import { HeadVectors } from "./head-vectors";
@@ -35,7 +35,6 @@ export function patternCells(one: Attention, head: number): Cells | null {
   return { ...cells, hidden };
 }
 
-const EMPTY: Cells = { values: [0], offset: 0, rows: 1, columns: 1, signed: false, top: 1 };
 
 /** Labels of the attention's rows and columns. */
 function useAxes(one: Attention) {

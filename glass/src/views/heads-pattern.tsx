@@ -12,7 +12,7 @@ import { isPatch, labelsOf, numbered, visible } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { attentions, run, selectNumber, stepNamed } from "../state/store";
 import { T } from "../state/strings";
-import { largest, type Cells } from "./cells";
+import { EMPTY, largest, type Cells } from "./cells";
 import { percent } from "./format";
 import { patternCells } from "./head";
 import { longTag, nameOfHead } from "./heads-map";
@@ -21,7 +21,6 @@ import { Overlay } from "./overlay";
 import { Piece } from "./tokens";
 
 const inWords = signal(false);
-const EMPTY: Cells = { values: [0], offset: 0, rows: 1, columns: 1, signed: false, top: 1 };
 
 interface Side {
   labels: readonly string[];

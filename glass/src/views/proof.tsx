@@ -58,10 +58,15 @@ function Provenance() {
   return (
     <section class="panel">
       <h3>{T.proof.provenance}</h3>
-      <dl class="facts wide">{facts.map(([name, value]) => <><dt>{T.proof.names[name] ?? name.replaceAll("_", " ")}</dt><dd>{value}</dd></>)}</dl>
+      <dl class="facts wide">{facts.map(([name, value]) => <><dt>{T.proof.names[name] ?? name}</dt><dd>{value}</dd></>)}</dl>
       {left.length > 0 && <><h3>{T.proof.leftOut}</h3><ul>{left.map((one) => <li key={one}>{one}</li>)}</ul></>}
     </section>
   );
+}
+
+function computedSteps({ steps }: Checks): number {
+  const [from, of] = [source.value, run.value];
+  return from && of ? steps.filter(({ step }) => from.origin(step, of) === "recomputed").length : steps.length;
 }
 
 export function Proof() {
@@ -70,7 +75,7 @@ export function Proof() {
   return (
     <>
       <h2>{words.title}</h2>
-      {found ? <p class="lead">{words.lead(found.compared, found.steps.length)}</p> : <p class="lead">{words.pending}</p>}
+      {found ? <p class="lead">{words.lead(found.compared, computedSteps(found))}</p> : <p class="lead">{words.pending}</p>}
       {found && !found.ok && <p class="warn" role="alert">{words.failed}</p>}
       {found && <div class="row proofrow"><Rules /><ErrorChart found={found} /></div>}
       <LeakTest />

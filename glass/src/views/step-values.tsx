@@ -7,10 +7,9 @@ import { labelsOf } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { focus, run, selectNumber, tensorShown } from "../state/store";
 import { T } from "../state/strings";
-import { cellsOf, type Cells } from "./cells";
+import { EMPTY, cellsOf } from "./cells";
 import { Matrix, type Axis } from "./matrix";
 
-const EMPTY: Cells = { values: [0], offset: 0, rows: 1, columns: 1, signed: true, top: 1 };
 
 /** The index of the leading axes: the selected head, or the first. */
 function leadOf(step: Step, shape: readonly number[]): number[] {

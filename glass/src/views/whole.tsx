@@ -10,7 +10,7 @@ import { select, selection } from "../state/selection";
 import { header, isOutputRow, mode, places, program, run, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { useWidth } from "./canvas";
-import { cellsOf, largest, type Cells } from "./cells";
+import { cellsOf, EMPTY, largest, type Cells } from "./cells";
 import { BoxCaption, topCandidates } from "./boxcaption";
 import { layoutOf, type Layout, type Placed } from "./figurelayout";
 import { percent } from "./format";
@@ -94,7 +94,7 @@ function Arrow({ box, tower, of, placed }: { box: Box; tower: Tower; of: Run; pl
     return part ? cellsOf({ data: part, shape: [1, part.length], signed: true }, [], largest(part) * 0.6) : null;
   }), [box, row, of, tower]);
   const data = cells.value;
-  const there = useMemo(() => computed(() => cells.value!), [cells]);
+  const there = useMemo(() => computed(() => cells.value ?? EMPTY), [cells]);
   if (!data || box.result.axes.at(-1) === "vocabulary") return null;
   return (
     <div class="arrowstrip" style={{ left: `${placed.x}px`, top: `${placed.y - 22}px`, width: `${placed.width}px` }}>

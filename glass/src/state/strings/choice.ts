@@ -48,5 +48,4 @@ export const choice = {
   prune: "Prune it and search on", pruneLabel: (beginning: string) => `B is the best answer that does not begin with “${beginning}”`,
   searched: "B's answer was given, not searched for, so it has no tree.",
   answers: "Complete answers, best first",
-  noSearch: "The file has no record of a search.",
 };

@@ -17,7 +17,6 @@ export const frame = {
   },
   viewsLabel: "Views",
   figure: "The model",
-  comesLater: "This view is not in this page yet.",
 
   verified: {
     pending: "Checking every number against Python…",
@@ -34,7 +33,6 @@ export const frame = {
     aTitle: "The model as it is", bTitle: "The model with your changes", minusTitle: "What your changes changed",
     what: "What if…",
     close: "Close",
-    different: "A and B differ in length here, so nothing can be subtracted: this is B.",
   },
 
   rail: {
@@ -111,7 +109,7 @@ export const frame = {
   jump: {
     title: "Jump to",
     placeholder: "cross 2.4, a tap, a piece …",
-    nothing: "Nothing is called so.",
+    nothing: "Nothing has this name.",
     head: (kind: string, layer: number, number: number) => `${kind} ${layer}.${number}`,
     piece: (piece: string, sequence: string) => `piece “${piece}” of the ${sequence}`,
   },

@@ -47,7 +47,6 @@ export const pieces = {
     constant: "the row for the whole picture",
     other: (op: string) => op.replaceAll("_", " "),
     number: (column: number) => `number ${column}`,
-    noTable: "The page does not have the table of pieces, so it cannot show the row before it was scaled.",
   },
 
   near: {

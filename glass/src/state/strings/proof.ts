@@ -46,5 +46,5 @@ export const proof = {
 
   provenance: "Where this page comes from",
   leftOut: "Left out to keep the page small",
-  names: { weights: "sha256 of the weights", manifest: "sha256 of the manifest", version: "Glassformer", command: "command" } as Record<string, string>,
+  names: { glassformer: "Glassformer" } as Record<string, string>,
 };

@@ -4,7 +4,6 @@ const COUNTS = new Intl.NumberFormat("en");
 
 export const stream = {
   title: (piece: string) => `Where is “${piece}” decided?`,
-  titleClass: (name: string) => `Where is “${name}” decided?`,
   titleLengths: (stack: string) => `How does the stream of the ${stack} change?`,
   titlePlain: "How does the stream change?",
   lead: "If the model had to answer here: its best guess after every step, bottom to top. Darker: surer. Framed: what it said in the end.",
@@ -42,7 +41,6 @@ export const stream = {
   waiting: "not computed yet",
   lengthCell: (piece: string, point: string, value: string) => `“${piece}”, after “${point}”: length ${value}`,
   changeCell: (piece: string, point: string, value: string) => `“${piece}”: “${point}” adds ${value} of the stream's length`,
-  legendSure: "sure",
 
   path: {
     title: (piece: string) => `What makes it “${piece}”`,

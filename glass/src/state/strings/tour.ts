@@ -42,12 +42,10 @@ const PARTS = { table: "the tables of pieces", attention: "attention", feed_forw
 
 export const tour = {
   start: "Take the tour",
-  minutes: (stops: number) => `${stops} stops, about ${Math.max(1, Math.round(stops / 2))} minutes, on your own input`,
   stop: (at: number, of: number) => `Stop ${at} of ${of}`,
   next: "Next",
   back: "Back",
   end: "Leave the tour",
-  again: "Start again",
   right: "Right.",
   wrong: (answer: string) => `No: ${answer}.`,
   skip: "Just show me",
@@ -96,9 +94,9 @@ export const tour = {
   parameters: {
     title: "Where is what it learned?",
     parts: PARTS,
-    ask: (total: number) => `Training set ${count(total)} numbers. Where are most of them?`,
+    ask: (total: number) => `The model has ${count(total)} parameters: numbers that training chose. Where are most of them?`,
     text: (n: { total: number; what: keyof typeof PARTS; share: number; second: keyof typeof PARTS; secondShare: number }) =>
-      `Of the ${count(n.total)} numbers that training set, ${share(n.share)} are in ${PARTS[n.what]} and ${share(n.secondShare)} in ${PARTS[n.second]}.`,
+      `Of the ${count(n.total)} parameters, ${share(n.share)} are in ${PARTS[n.what]} and ${share(n.secondShare)} in ${PARTS[n.second]}.`,
   },
   axis: {
     title: "Which axis reads?",

@@ -111,6 +111,8 @@ def check_target(path: Path, *, force: bool = False) -> None:
     """An error if a page cannot be written here: only a page made here is replaced, anything else if forced."""
     if path.is_dir():
         raise DataError(f"{path} is a folder. Give the name of a file, such as {path / 'glass.html'}.")
+    if path.exists() and not path.is_file():  # a device or a pipe: reading it may wait, writing would replace it
+        raise DataError(f"{path} is no regular file. Choose another name.")
     if path.exists() and not force and not is_page(path):
         raise DataError(
             f"{path} exists and is no page of `explain --html` or `lesson --html`. Choose another name, or add --force."

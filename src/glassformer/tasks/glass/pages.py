@@ -53,6 +53,7 @@ class ModelPages:
         plan = plan_of(subject.program, subject.weights, traces, space=int(max_mb * MEGABYTE) - rest)
         if plan.precision == "float32":
             return contents_of(subject, traces, plan)
+        del traces  # the rounded model has its own, and those of long texts are large
         return self.in_half(explained, each, plan)
 
     def in_half(self, exact: Sequence[Explanation], each: Sequence[Any], plan: Plan) -> Contents:

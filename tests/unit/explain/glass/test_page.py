@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from html import unescape
 from pathlib import Path
@@ -114,6 +115,15 @@ def test_only_a_page_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is a folder"):
         check_target(tmp_path, force=True)
     assert sorted(one.name for one in tmp_path.rglob("*")) == ["deep", "glass.html", "thesis.html"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+@pytest.mark.parametrize("force", [False, True])
+def test_a_pipe_is_neither_read_nor_replaced(tmp_path: Path, *, force: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="no regular file"):
+        save("page", tmp_path / "pipe", force=force)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_notebook_shows_it_in_a_frame_that_reaches_nothing() -> None:
