@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 1ee814184d19c3ee95eb1cacdefe277bfeac3d26456ab92a8ecd6a57229a860c
+sources sha256: 19f4ce82752c58f2349438a2711f8a22862ef09e51ec60738432943b6fe7e086
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
