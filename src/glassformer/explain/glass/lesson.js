@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 19f4ce82752c58f2349438a2711f8a22862ef09e51ec60738432943b6fe7e086
+sources sha256: 2af3931c156a363a7ad2f6537f3385d15f3e4ebfe1c95abe37b06c67872f0207
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
