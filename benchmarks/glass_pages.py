@@ -28,7 +28,7 @@ GLASS = Path(__file__).parents[1] / "glass"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    parser.add_argument("texts", type=Path, help="one text per line; the first word of a tab-separated line counts")
+    parser.add_argument("texts", type=Path, help="one text per line; of a line with tabs, the first column")
     parser.add_argument("--count", type=int, default=200)
     asked = parser.parse_args()
     if shutil.which("node") is None:

@@ -18,6 +18,9 @@ const PATCH = { step: "z", how: "zero" as const, head: 0 };
 const runOf = (text: string, more: Partial<Run> = {}): Run =>
   ({ text, answer: text.toUpperCase(), ids: { text: [text.length] }, pieces: {}, words: {}, patches: [], trace: TRACES.find((one) => one.text === text), ...more }) as unknown as Run;
 
+const CHECKS = new Map(["one", "two"].map((text) => [text, { ok: true, compared: text.length } as Checks]));
+const checksOf = (text: string): Checks => CHECKS.get(text)!;
+
 const settled = (): Promise<void> => new Promise((done) => setTimeout(done));
 
 /** A source whose answers come when the test says so. */
@@ -35,7 +38,7 @@ function slow(): { open: Open[]; checked: string[] } {
           fail: (why) => { failed(new Error(why)); return settled(); },
         });
       }),
-    checked: (run: Run) => { checked.push(run.text); return Promise.resolve({ ok: true, compared: run.text.length } as Checks); },
+    checked: (run: Run) => { checked.push(run.text); return Promise.resolve(checksOf(run.text)); },
   } as unknown as Source;
   return { open, checked };
 }
@@ -101,6 +104,10 @@ test("each recorded sentence is checked when it is shown; what is changed or typ
   await ask("one");
   await settled();
   assert.deepEqual(checked, ["one", "two"]);
+  [runB.value, mode.value] = [runOf("two"), "B"]; // B reads the other recorded sentence
+  assert.equal(checks.value, checksOf("two"));
+  mode.value = "A";
+  assert.equal(checks.value, checksOf("one"));
   stop();
   assert.ok(isRecorded(runOf("one")));
   assert.ok(!isRecorded(runOf("one", { patches: [PATCH] })));

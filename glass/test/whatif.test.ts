@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Header, Program, Run, Step } from "../src/engine/header";
 import { asPython, changesOf, hidePatches, quoted, whyNoDifference, without } from "../src/state/whatif";
 import type { WhatIf } from "../src/state/store";
+import { numberInPython } from "../src/views/python";
 
 function step(name: string, op: string, inputs: string[], axes: string[], shape: (number | string)[]): Step {
   return { name, op, inputs, weights: [], axes, shape, settings: {}, part: name.split(".").slice(0, -1).join("."), tapped: true, code: "" };
@@ -89,6 +90,13 @@ test("why A and B cannot be subtracted", () => {
   assert.equal(whyNoDifference(runWith([]), runWith([])), null);
   assert.equal(whyNoDifference(runWith([]), runWith([], { source: [1, 2], target: [3, 4] })), "answer");
   assert.equal(whyNoDifference(runWith([]), runWith([], { source: [1], target: [3] }, "Other.")), "text");
+});
+
+test("a number in Python has the place that it has here, without a batch axis", () => {
+  const code = numberInPython(runWith([], undefined, "a \"b\""), "encoder.inputs.position", [2, 7]);
+  assert.match(code, /^seen = model\.explain\("a \\"b\\""\)$/m);
+  assert.match(code, /^values = tapped_values\(program, seen\.values, inputs_of\(program, seen\.batch\)\)$/m);
+  assert.match(code, /^print\(float\(values\["encoder\.inputs\.position"\]\[2, 7\]\)\)$/m);
 });
 
 test("strings of Python say what they contain", () => {

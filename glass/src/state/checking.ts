@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import type { Checks, Run, Source, TraceRecord } from "../engine/header";
 import { sameIds } from "../engine/source";
-import { checks, runA, source } from "./store";
+import { checks, run, source } from "./store";
 
 /** Whether Python recorded exactly this: the same ids, and nothing changed. */
 export function isRecorded({ trace, ids, patches }: Run): boolean {
@@ -21,9 +21,9 @@ function failed(error: unknown): Checks {
   return { ok: false, steps: [], worst: null, compared: 0, failures: [], rules: [{ name: "the check itself", ok: false, detail }] };
 }
 
-/** The recorded run that is checked for A: its own, or, while A is typed and nothing was checked yet, the first one. */
-function toCheck(from: Source, a: Run): Run | null {
-  if (isRecorded(a)) return a;
+/** The recorded run that is checked: the shown one, or, while that is another and nothing was checked yet, the first. */
+function toCheck(from: Source, shown: Run): Run | null {
+  if (isRecorded(shown)) return shown;
   return checks.peek() ? null : from.recorded(0);
 }
 
@@ -32,8 +32,8 @@ export function followChecks(): () => void {
   const known = new Map<TraceRecord, Checks>();
   let wanted: TraceRecord | undefined;
   return effect(() => {
-    const [from, a] = [source.value, runA.value];
-    const of = from && a && toCheck(from, a);
+    const [from, shown] = [source.value, run.value];
+    const of = from && shown && toCheck(from, shown);
     if (!from || !of || of.trace === wanted) return;
     const trace = (wanted = of.trace!);
     checks.value = known.get(trace) ?? null;

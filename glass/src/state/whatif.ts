@@ -109,12 +109,13 @@ function numberLines(header: Header, run: Run): string[] {
   return [
     "from glassformer.explain.program import Patch",
     "from glassformer.explain.programs import program_of",
+    "from glassformer.explain.programs.recorded import weights_of",
     "",
     'model = gf.load("MODEL")  # the folder of this model',
-    "weights = {name: weight.detach().double().numpy() for name, weight in model.model.state_dict().items()}",
+    "program = program_of(model.model)",
     ...(run.patches.length ? ["patches = [", ...run.patches.map((patch) => `    ${patchLine(patch)},`), "]"] : ["patches = []"]),
     `inputs = {${inputs.join(", ")}}`,
-    "values = program_of(model.model).run(inputs, weights, patches=patches)",
+    "values = program.run(inputs, weights_of(program, model.model), patches=patches)",
     `print(values[${quoted(output)}].argmax(-1))  # the best at each position`,
   ];
 }

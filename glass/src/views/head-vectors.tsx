@@ -7,7 +7,7 @@ import type { Attention } from "../state/anatomy";
 import { picked } from "../state/selection";
 import { run, selectNumber, stepNamed, tensorShown } from "../state/store";
 import { T } from "../state/strings";
-import { EMPTY, cellsOf, largest, type Cells } from "./cells";
+import { cellsOf, EMPTY, largest, type Cells } from "./cells";
 import { brief } from "./format";
 import type { Axis } from "./matrix";
 import { Rotation } from "./rotation";

@@ -9,7 +9,7 @@ import { picked, select } from "../state/selection";
 import { attention, attentions, hasPatch, mode, run, selectNumber, source, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { keyOf, withoutHead, worths } from "../state/worth";
-import { EMPTY, cellsOf, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
+import { cellsOf, EMPTY, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
 import { brief, percent } from "./format";
 import { Gates } from "./gates";
 import { HeadVectors } from "./head-vectors";
@@ -34,7 +34,6 @@ export function patternCells(one: Attention, head: number): Cells | null {
   };
   return { ...cells, hidden };
 }
-
 
 /** Labels of the attention's rows and columns. */
 function useAxes(one: Attention) {

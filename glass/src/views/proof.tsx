@@ -34,7 +34,8 @@ const ruled = new WeakMap<Run, Rule[]>();
 const rules = computed<Rule[]>(() => {
   const [from, of] = [source.value, run.value];
   if (!from || !of) return [];
-  const known = ruled.get(of) ?? from.verify(of).rules;
+  const checked = isRecorded(of) ? checks.value?.rules : undefined; // in the background, if it takes long
+  const known = ruled.get(of) ?? checked ?? from.verify(of).rules;
   ruled.set(of, known);
   return [...known, hiddenRule.value];
 });

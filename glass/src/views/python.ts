@@ -3,14 +3,18 @@
 import type { Run } from "../engine/header";
 import { quoted } from "../state/whatif";
 
-/** One recorded number. Python's values have a batch axis first. */
+/** One recorded number. The program's shapes have no batch axis. */
 export function numberInPython(run: Run, tap: string, index: readonly number[]): string {
   return [
     "import glassformer as gf",
+    "from glassformer.explain.programs import program_of",
+    "from glassformer.explain.programs.recorded import inputs_of, tapped_values",
     "",
     'model = gf.load("MODEL")  # the folder of this model',
     `seen = model.explain(${quoted(run.text)})`,
-    `print(float(seen.values[${quoted(tap)}][${[0, ...index].join(", ")}]))`,
+    "program = program_of(model.model)",
+    "values = tapped_values(program, seen.values, inputs_of(program, seen.batch))",
+    `print(float(values[${quoted(tap)}][${index.join(", ")}]))`,
     "",
   ].join("\n");
 }

@@ -7,9 +7,8 @@ import { labelsOf } from "../state/labels";
 import { picked, select } from "../state/selection";
 import { focus, run, selectNumber, tensorShown } from "../state/store";
 import { T } from "../state/strings";
-import { EMPTY, cellsOf } from "./cells";
+import { cellsOf, EMPTY } from "./cells";
 import { Matrix, type Axis } from "./matrix";
-
 
 /** The index of the leading axes: the selected head, or the first. */
 function leadOf(step: Step, shape: readonly number[]): number[] {

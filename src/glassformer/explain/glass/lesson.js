@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 1ee814184d19c3ee95eb1cacdefe277bfeac3d26456ab92a8ecd6a57229a860c
+sources sha256: 2af3931c156a363a7ad2f6537f3385d15f3e4ebfe1c95abe37b06c67872f0207
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
