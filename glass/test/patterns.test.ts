@@ -27,13 +27,16 @@ test("entropy is in bits", () => near(tagsOf(pattern(square(4, () => 0.25))).ent
 
 test("heads are called by what they look at, as in the report", () => {
   const looks = (rows: number[][]) => tagsOf(pattern(rows)).looks;
-  assert.deepEqual(looks(square(7, (i, j) => Number(i === j))), { at: "one", distance: 0 });
+  assert.deepEqual(looks(square(7, (i, j) => Number(i === j))), { at: "one", distance: 0, own: true });
   assert.equal(looks(square(7, () => 1 / 7)).at, "all");
   assert.equal(looks(square(7, (_, j) => Number(j === 6))).at, "end");
   assert.equal(looks(square(5, (_, j) => Number(j === 0))).at, "first");
-  assert.deepEqual(looks(square(30, (_, j) => Number(j === 3))), { at: "one", distance: -12 });
-  assert.deepEqual(looks(square(5, (i, j) => Number(j === Math.max(0, i - 1)))), { at: "one", distance: -1 });
+  assert.deepEqual(looks(square(30, (_, j) => Number(j === 3))), { at: "one", distance: -12, own: false });
+  assert.deepEqual(looks(square(5, (i, j) => Number(j === Math.max(0, i - 1)))), { at: "one", distance: -1, own: false });
   near(tagsOf(pattern(square(5, (i, j) => Number(j === Math.max(0, i - 1))))).offset, -4 / 5);
+  assert.deepEqual(looks(square(8, (i, j) => Number(j === (i + 1) % 8 || i === (j + 1) % 8) / 2)), { at: "one", distance: 0, own: false });
+  const crossed = (share: number) => looks(square(4, (i, j) => (i === j ? share : j === 3 - i ? 1 - share : 0))).own;
+  assert.deepEqual([crossed(0.5), crossed(0.51)], [false, true]);
 });
 
 test("words: what is read is added up, what reads is averaged", () => {

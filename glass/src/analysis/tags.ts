@@ -15,12 +15,14 @@ export interface HeadTags {
   end: number; // share of all weight on the last key
   first: number; // share of all weight on the first key
   top: number; // mean of the largest share of each row
+  own: number; // share of all weight on the query's own position
   looks: Looks;
 }
 
 export interface Looks {
   at: "end" | "first" | "all" | "one" | "few";
-  distance: number; // rounded, 0: the same position; counts only for "one" and "few"
+  distance: number; // rounded, 0: its own position, or around it; counts only for "one" and "few"
+  own: boolean; // whether most weight is on its own position
 }
 
 function rowEntropy(pattern: Pattern, row: number): number {
@@ -64,20 +66,22 @@ function rounded(value: number): number {
 function looksAt(tags: Omit<HeadTags, "looks">): Looks {
   const near = Math.abs(tags.offset) < 0.75;
   const distance = near ? 0 : Math.sign(tags.offset) * rounded(Math.abs(tags.offset));
-  if (tags.end > 0.6) return { at: "end", distance };
-  if (tags.first > 0.6) return { at: "first", distance };
-  if (tags.sharpness < 0.15) return { at: "all", distance };
-  return { at: tags.sharpness > 0.6 ? "one" : "few", distance };
+  const own = tags.own > 0.5;
+  if (tags.end > 0.6) return { at: "end", distance, own };
+  if (tags.first > 0.6) return { at: "first", distance, own };
+  if (tags.sharpness < 0.15) return { at: "all", distance, own };
+  return { at: tags.sharpness > 0.6 ? "one" : "few", distance, own };
 }
 
 export function tagsOf(pattern: Pattern): HeadTags {
   const { data, offset, queries, keys } = pattern;
-  let [entropy, distance, end, first, top] = [0, 0, 0, 0, 0];
+  let [entropy, distance, end, first, top, own] = [0, 0, 0, 0, 0, 0];
   for (let row = 0; row < queries; row++) {
     const at = offset + row * keys;
     entropy += rowEntropy(pattern, row);
     end += data[at + keys - 1]!;
     first += data[at]!;
+    if (row < keys) own += data[at + row]!;
     let most = 0;
     for (let key = 0; key < keys; key++) {
       const share = data[at + key]!;
@@ -89,6 +93,7 @@ export function tagsOf(pattern: Pattern): HeadTags {
   const n = Math.max(1, queries);
   const tags = {
     sharpness: sharpness(pattern), entropy: entropy / n / Math.LN2, offset: distance / n, end: end / n, first: first / n, top: top / n,
+    own: own / n,
   };
   return { ...tags, looks: looksAt(tags) };
 }

@@ -36,16 +36,16 @@ export function smaller(cells: Cells): Cells {
 }
 
 /** "−1", "end": what a head looks at, in a few letters. */
-export function shortTag({ at, distance }: Looks): string {
+export function shortTag({ at, distance, own }: Looks): string {
   const words = T.heads.tags;
   if (at === "end" || at === "first" || at === "all") return words[at];
-  return distance === 0 ? words.same : distance < 0 ? words.back(-distance) : words.ahead(distance);
+  return distance === 0 ? (own ? words.same : words.around) : distance < 0 ? words.back(-distance) : words.ahead(distance);
 }
 
-export function longTag({ at, distance }: Looks): string {
+export function longTag({ at, distance, own }: Looks): string {
   const words = T.heads.looks;
   if (at === "end" || at === "first" || at === "all") return words[at];
-  return words[at](distance === 0 ? words.same : distance < 0 ? words.back(-distance) : words.ahead(distance));
+  return words[at](distance === 0 ? (own ? words.same : words.around) : distance < 0 ? words.back(-distance) : words.ahead(distance));
 }
 
 export function nameOfHead(at: HeadPlace): string {

@@ -23,6 +23,7 @@ class HeadSummary:
     end_share: float  # share of all weight on the last key, the end token, where idle heads look
     alignment: float  # 0 to 1: how similar it is to a word alignment
     first_share: float  # share of all weight on the first key, where idle heads of decoders look
+    own_share: float  # share of all weight on the query's own position
 
     @property
     def looks_at(self) -> str:
@@ -34,13 +35,14 @@ class HeadSummary:
         if self.sharpness < 0.15:
             return "everything equally"
         strength = "one piece" if self.sharpness > 0.6 else "a few pieces"
-        return f"{strength}, {_distance(self.offset)}"
+        return f"{strength}, {self._where}"
 
-
-def _distance(offset: float) -> str:
-    if abs(offset) < 0.75:
-        return "same position"
-    return f"about {round(abs(offset))} {'ahead' if offset > 0 else 'back'}"
+    @property
+    def _where(self) -> str:
+        """Heads that look back and ahead alike have an offset near 0 too."""
+        if abs(self.offset) < 0.75:
+            return "same position" if self.own_share > 0.5 else "around itself"
+        return f"about {round(abs(self.offset))} {'ahead' if self.offset > 0 else 'back'}"
 
 
 def sharpness(pattern: Tensor) -> float:
@@ -92,6 +94,7 @@ def _summary(pattern: Tensor, layer: int, head: int) -> HeadSummary:
         end_share=float(pattern[:, -1].mean()),
         alignment=alignment_score(pattern),
         first_share=float(pattern[:, 0].mean()),
+        own_share=float(pattern.diagonal().sum() / len(pattern)),
     )
 
 

@@ -67,3 +67,17 @@ def test_distances_are_short_enough_for_a_table() -> None:
     back = torch.zeros(30, 30)
     back[:, 3] = 1  # mean offset 3 - 14.5
     assert summarise(back[None, None])[0].looks_at == "one piece, about 12 back"
+
+
+def test_around_itself_is_not_at_itself() -> None:
+    ring = torch.eye(8).roll(1, dims=1) / 2 + torch.eye(8).roll(-1, dims=1) / 2  # half one back, half one ahead
+    half = 0.5 * DIAGONAL[:4, :4] + 0.5 * torch.eye(4).flip(0)  # not more than half
+    more = 0.51 * DIAGONAL[:4, :4] + 0.49 * torch.eye(4).flip(0)
+    assert summarise(ring[None, None])[0].looks_at == "one piece, around itself"
+    assert [summarise(one[None, None])[0].looks_at for one in (half, more)] == [
+        "a few pieces, around itself",
+        "a few pieces, same position",
+    ]
+    assert summarise(ring[None, None])[0].own_share == 0
+    assert summarise(DIAGONAL[None, None])[0].own_share == 1
+    assert summarise(torch.eye(3, 5)[None, None])[0].own_share == 1

@@ -17,9 +17,9 @@ export const heads = {
   looks: {
     end: "mostly the end", first: "mostly the first piece", all: "everything equally",
     one: (where: string) => `one piece, ${where}`, few: (where: string) => `a few pieces, ${where}`,
-    same: "same position", back: (count: number) => (count === 1 ? "the previous one" : `about ${count} back`), ahead: (count: number) => (count === 1 ? "the next one" : `about ${count} ahead`),
+    same: "same position", around: "around itself", back: (count: number) => (count === 1 ? "the previous one" : `about ${count} back`), ahead: (count: number) => (count === 1 ? "the next one" : `about ${count} ahead`),
   },
-  tags: { end: "end", first: "first", all: "all", same: "=", back: (count: number) => `−${count}`, ahead: (count: number) => `+${count}` },
+  tags: { end: "end", first: "first", all: "all", same: "=", around: "≈", back: (count: number) => `−${count}`, ahead: (count: number) => `+${count}` },
 
   verdict: {
     most: (name: string, loss: string, times: string) => `Head ${name} is worth most: without it the answer loses ${loss} nats, so it is ${times} less probable.`,

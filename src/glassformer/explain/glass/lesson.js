@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 2af3931c156a363a7ad2f6537f3385d15f3e4ebfe1c95abe37b06c67872f0207
+sources sha256: be6d391479c87807ed8f491f3fc1c3a4ab320efdc5d1aa60fc50e4ebce6dc0f6
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
