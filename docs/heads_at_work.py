@@ -403,6 +403,11 @@ def page(watched: Watched) -> Iterator[str]:
         and see), not how this sentence is built. The turn has the same weakness."""
     )
     yield from part(watched, Study.of(watched, "with", own, blocks=every), None, (0, 1))
+    yield paragraph(
+        """**Your own translator.** `glassformer lesson heads --model RUN` measures which class of word and which place
+        each head of a translator from English reads above chance, on held-out sentences of the phrasebook. It says what
+        heads read, not what they are worth."""
+    )
     yield "`python docs/heads_at_work.py` writes this page.\n"
 
 

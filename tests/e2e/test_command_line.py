@@ -20,6 +20,7 @@ import pytest
 
 import glassformer as gf
 from glassformer.config import validate, walk
+from glassformer.explain.lessons import trained_heads
 from glassformer.models.fast import tapes
 from glassformer.nn.native import compiler, tape
 from glassformer.store.run import RunFolder
@@ -278,6 +279,28 @@ def test_a_lesson_searches_with_a_trained_model(trained: Path, command: Command)
     assert [row[0] for row in rows] == ["beam 1", "beam 2", "beam 5"]
     assert rows[0][1] == gf.load(trained).translate("the dog eats bread.", beam=1)
     assert all(row[2] < 0 for row in rows)
+
+
+def test_the_heads_of_a_trained_model_are_scored_against_labels(
+    trained: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["the dog eats bread.", "my boy sees me.", "a cat has us."] * 4
+    monkeypatch.setattr(trained_heads, "held_out", lambda count, *_: texts[:count])
+    outcome = command("lesson", "heads", "--model", trained, "--json")
+    assert outcome.code == 0, outcome.err
+    tables = {one["key"]: one for part in json.loads(outcome.out)["sections"] for one in part["shown"]}
+    for name in ("encoder_classes", "encoder_places", "cross_classes", "cross_places"):
+        assert [row[0] for row in tables[name]["rows"]] == ["1.1", "1.2"]
+        for _, role, count, share, chance, times, low, high in tables[name]["rows"]:
+            assert role
+            assert count <= len(texts)
+            assert 0 < share < 1
+            assert times == pytest.approx(share / chance)
+            assert low <= times <= high
+    monkeypatch.setattr(trained_heads, "held_out", lambda *_: ["Her aunt often repairs motorcycles."])
+    unknown = command("lesson", "heads", "--model", trained)
+    assert unknown.code == 2
+    assert "does not know many words of the phrasebook: Her, aunt" in unknown.err
 
 
 # Tokenizers

@@ -76,6 +76,7 @@ def lesson(
     size: Annotated[int | None, typer.Option(min=261, max=10_000, help="Size of a vocabulary.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, max=limits.HYPOTHESES, help="Beam width.")] = None,
     step: Annotated[int | None, typer.Option(min=1, max=20, help="Only this step of a lesson in steps.")] = None,
+    sentences: Annotated[int | None, typer.Option(min=20, max=MOST, help="Sentences that your model reads.")] = None,
     mask: Annotated[str | None, typer.Option(help="Mask: causal, none, window, padding.")] = None,
     model: Annotated[Path | None, typer.Option(metavar="RUN", help="Your own translator.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
@@ -95,7 +96,7 @@ def lesson(
         return
     lesson_named(LESSONS, name)
     numbers = {"seed": seed, "width": width, "heads": heads, "length": length, "window": window, "size": size}
-    choices: dict[str, Any] = {**numbers, "beam": beam, "step": step, "mask": mask}
+    choices: dict[str, Any] = {**numbers, "beam": beam, "step": step, "sentences": sentences, "mask": mask}
     choices |= {"texts": read_texts(texts) or None, "queries": tuple(query or ()) or None}
     given = {key: value for key, value in choices.items() if value is not None}
     if model is not None:

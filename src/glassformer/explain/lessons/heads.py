@@ -1,4 +1,4 @@
-"""Several heads cost what one costs, and each can ask its own question."""
+"""Several heads cost what one costs, and each can ask its own question; a trained model's heads, against chance."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from torch import Tensor
 from glassformer.errors import SettingsError
 from glassformer.explain.lessons.inputs import numbered, one_text, word_vectors, words_of
 from glassformer.explain.lessons.lesson import Asked, Cell, Lesson, Lines, Section, Table, matrix, table
+from glassformer.explain.lessons.trained_heads import trained_sections
 from glassformer.models.flops import attention_flops, product_flops
 from glassformer.nn.attention import SelfAttention, attend
 from glassformer.nn.taps import listen
 
 TEXT = "The man saw the astronomer with a telescope"
 WIDTH, HEADS, SEED = 512, 8, 0
+SENTENCES = 100  # of the phrasebook, for a trained model
 REPEATS = 5  # of a timed pass; the fastest counts
 MOST_TRIED = 16
 
@@ -58,6 +60,8 @@ def milliseconds(layer: SelfAttention, x: Tensor) -> float:
 def run(asked: Asked) -> list[Section]:
     words = words_of(one_text(asked.texts, "heads"))
     check_heads(asked.width, asked.heads)
+    if asked.model is None and asked.sentences != SENTENCES:
+        raise SettingsError("--sentences is how many a model reads. Name a translator: --model runs/demo")
     x = word_vectors(words, asked.width, seed=asked.seed).float()
     layer = seeded_attention(asked.width, heads=asked.heads, seed=asked.seed)
     return [
@@ -66,6 +70,7 @@ def run(asked: Asked) -> list[Section]:
         sum_section(x, layer),
         questions_section(words, x, layer),
         readings_section(),
+        *([] if asked.model is None else trained_sections(asked.model, asked)),
     ]
 
 
@@ -153,10 +158,10 @@ def readings_section() -> Section:
 LESSON = Lesson(
     "heads",
     "Many heads cost as one",
-    "Cut, attend, join: parameters, operations, time; two readings.",
+    "Cut, attend, join: parameters, operations, time; two readings; what your model's heads read.",
     run,
     source="Vaswani et al. 2017, section 3.2.2",
     files=("nn/attention.py:SelfAttention", "nn/attention.py:HeadsOut", "models/flops.py:attention_flops"),
-    takes={"texts": (TEXT,), "width": WIDTH, "heads": HEADS, "seed": SEED},
-    examples=('"it was too wide" --width 64 --heads 4',),
+    takes={"texts": (TEXT,), "width": WIDTH, "heads": HEADS, "seed": SEED, "sentences": SENTENCES, "model": None},
+    examples=('"it was too wide" --width 64 --heads 4', "--model runs/demo --sentences 200"),
 )

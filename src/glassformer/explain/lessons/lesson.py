@@ -125,6 +125,7 @@ class Asked:
     size: int = 300
     beam: int = 2
     step: int = 0
+    sentences: int = 100
     mask: str = ""
     model: Searcher | None = None
     progress: Progress = no_progress

@@ -207,6 +207,7 @@ OPTIONS = {
     "size": "--size N",
     "beam": "--beam N",
     "step": "--step N",
+    "sentences": "--sentences N",
     "mask": "--mask NAME",
     "model": "--model RUN",
 }
