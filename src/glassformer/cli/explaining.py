@@ -180,7 +180,9 @@ class Page:
             raise SettingsError(f"--html writes a page; {printed} prints. Leave one of them out.")
         for number, one in enumerate(self.also, 1):
             if not one.strip():
-                raise SettingsError(f"--also: text {number} of {len(self.also)} is blank. Leave it out, or give a text.")
+                raise SettingsError(
+                    f"--also: text {number} of {len(self.also)} is blank. Leave it out, or give a text."
+                )
         if str(self.path) == STDOUT:
             if self.opened:
                 raise SettingsError("--html - writes the page to stdout, where --open cannot open it: name a file.")

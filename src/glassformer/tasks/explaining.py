@@ -228,7 +228,7 @@ def with_number(found: Explanation, bundle: Bundle) -> Explanation:
     if not predicts_number(bundle):
         return found
     centre, spread = scale_of(bundle)
-    number = centre + spread * found.values["logits"].float().item()
+    number = centre + spread * float(found.values["logits"].flatten()[0])
     return replace(found, number=number, answer=f"{number:.3f}")
 
 

@@ -28,6 +28,7 @@ from glassformer.tasks.translation import looking
 from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.vision import ImageModel
 
+LIVE = "Live: it has all weights and computes any text that you type."
 WRONG = 1e-3  # relative: with a larger difference at any tap, the page would show other numbers than the model's
 Ask = Callable[[Any, Any], Explanation]  # a model and a text or image
 
@@ -133,14 +134,15 @@ def tier_in_words(contents: Contents, model: LoadedModel, *, max_mb: float) -> s
     header, numbers = contents.header, sum(one.numel() for one in model.bundle.model.parameters())
     if header["tier"] == "live":
         if header["precision"] == "float32":
-            return "Live: it has all weights and computes any text that it can read."
+            why = next((one["why"] for one in header["tokenizers"].values() if "why" in one), "")
+            return f"Live: it has all weights; no other text can be typed: {why}." if why else LIVE
         return (
             f"Live, rounded: with 32 bits each the {numbers:,} weights do not fit in {max_mb:g} MB, so the page has a "
             f"model that is rounded to 16.{larger(max_mb)}"
         )
     return (
-        f"Recorded: the {numbers:,} weights do not fit in {max_mb:g} MB, even with 16 bits each, so the page shows only "
-        f"the texts that you gave.{larger(max_mb)}"
+        f"Recorded: the {numbers:,} weights do not fit in {max_mb:g} MB, even with 16 bits each, so the page shows "
+        f"only the texts that you gave.{larger(max_mb)}"
     )
 
 
