@@ -153,8 +153,8 @@ def translator_readers(model: Translator, *, splits: bool = True) -> dict[str, R
 def writer_readers(model: LanguageModel) -> dict[str, ReadBy]:
     inputs, tokenizer = model.inputs, model.input_tokenizer
     if isinstance(inputs, PromptInputs):
-        longest = {"longest": inputs.longest - len(inputs.frame.before)}
-        return {"text": read_by(tokenizer, before=inputs.frame.before, details=longest)}
+        room = {"longest": inputs.longest - len(inputs.frame.before)}
+        return {"text": read_by(tokenizer, before=inputs.frame.before, details=room)}
     assert isinstance(inputs, SourceInputs)
     frame = inputs.framed
     most, marks = getattr(model, "most", None) or inputs.longest, len(frame.single([]))
