@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Decoding } from "../src/engine/header";
+import type { Decoding, Header, Run } from "../src/engine/header";
 import { HelpedSource, serve } from "../src/engine/helper";
 import { knockOuts, writtenLogProbs } from "./knockout";
+import { answerOf } from "../src/engine/predict";
 import { ModelSource } from "../src/engine/source";
 import { Refused } from "../src/engine/tokenize";
 import { fixtures } from "./fixtures";
@@ -86,6 +87,24 @@ test("each head has a loss, and a head that is removed twice loses nothing more"
 test("texts that cannot be read are refused in words", async () => {
   const own = await source();
   await assert.rejects(own.run("w4 ".repeat(9)), (error) => error instanceof Refused && /at most 8/.test(error.message));
+});
+
+test("a text that Python splits or shortens is read whole, and not called exact", async () => {
+  const { header, chunks } = await page();
+  header.tokenizers["source"]!.whole = 3;
+  header.task.verb = "translate";
+  const own = new ModelSource(header, chunks);
+  const long = await own.run(TEXT);
+  assert.equal(long.ids["source"]!.length, 5);
+  assert.match(long.inexact!.join(), /glassformer translate.*more than 3 pieces/);
+  assert.equal((await own.run("w5 w6 w4")).inexact, undefined);
+  header.decoding!.rules = ["no 3-gram occurs twice"];
+  assert.equal((await own.run(TEXT)).inexact!.length, 2);
+});
+
+test("a number is said on the scale of the scores", () => {
+  const header = { task: { verb: "similar", head: "number", scale: [2, 3] } } as unknown as Header;
+  assert.equal(answerOf(header, { data: Float32Array.of(0.5), shape: [1, 1] }, {} as Run, null), "3.500");
 });
 
 /** A worker in this thread. */

@@ -14,13 +14,13 @@ import torch
 from test_explaining_the_family import CONFIGS, LABELS, SENTENCE, TEXTS, make
 
 import glassformer as gf
-from glassformer.errors import ModelError, SettingsError
+from glassformer.errors import DataError, ModelError, SettingsError
 from glassformer.explain.explanation import Explanation
 from glassformer.explain.glass.chunks import TextRef, text_at, unpacked
 from glassformer.explain.glass.contents import Contents
 from glassformer.explain.glass.tiers import plan_of
 from glassformer.models.registry import build
-from glassformer.tasks.glass.pages import ModelPages, rounded
+from glassformer.tasks.glass.pages import ModelPages, rounded, tier_in_words
 from glassformer.tasks.glass.subjects import subject_of
 from glassformer.tasks.loading import used_as
 from glassformer.text import Tokenizer
@@ -157,6 +157,36 @@ def test_a_damaged_model_makes_no_page(damaged: float) -> None:
         contents(found)
 
 
+def test_one_further_text_is_one_text_and_a_blank_one_is_named(image: str) -> None:
+    found = explained("gpt", image)
+    assert [one["text"] for one in contents(found, also=SENTENCE).header["traces"]] == [SENTENCE, SENTENCE]
+    with pytest.raises(DataError, match="text 2 of 2 is blank"):
+        contents(found, also=[SENTENCE, " "])
+
+
+def test_which_tier_a_page_has_is_said(image: str) -> None:
+    found = explained("gpt", image)
+    model, live = found.pages.model, contents(found)  # type: ignore[union-attr]
+    assert tier_in_words(live, model, max_mb=24).startswith("Live: it has all weights")
+    recorded = replace(live, header={**live.header, "tier": "recorded"})
+    assert "only the texts that you gave. Allow a larger page" in tier_in_words(recorded, model, max_mb=24)
+    assert tier_in_words(recorded, model, max_mb=64).endswith("only the texts that you gave.")
+    half = replace(live, header={**live.header, "precision": "float16"})
+    assert tier_in_words(half, model, max_mb=2.5).startswith("Live, rounded: with 32 bits")
+
+
+def test_a_number_is_shown_as_one() -> None:
+    bundle = make("bert-sentence")
+    bundle.extras.update({"problem_type": "regression", "centre": 2.0, "spread": 3.0, "labels": ["score"]})
+    model: Any = used_as(bundle, None)
+    found = model.explain(SENTENCE)
+    (score,) = model.scores([SENTENCE])
+    assert found.to_dict()["number"] == pytest.approx(score, abs=1e-4)
+    assert f"The score: {score:.3f}" in str(found)
+    task = contents(found).header["task"]
+    assert task == {"verb": "similar", "head": "number", "scale": [2.0, 3.0]}
+
+
 def test_a_size_that_no_page_can_have(image: str) -> None:
     with pytest.raises(SettingsError, match="1 to 64"):
         contents(explained("gpt", image), max_mb=65)
@@ -194,12 +224,29 @@ def test_how_it_searches(trained: Path) -> None:
     assert [number for word in merges for number in word["ids"]] == header["traces"][0]["ids"]["source"][:-1]
 
 
+def test_a_page_on_stdout(trained: Path, command: Callable[..., Any]) -> None:
+    outcome = command("explain", trained, TEXT, "--html", "-")
+    assert outcome.code == 0
+    assert outcome.out.startswith("<!doctype html>")
+    assert "MB. Live: " in outcome.err
+
+
+def test_texts_that_translate_splits_can_be_typed(trained: Path) -> None:
+    model = gf.load(trained)
+    source = contents(model.explain(TEXT)).header["tokenizers"]["source"]
+    assert source["longest"] == model.recipe.model.max_length - 1
+    assert source["whole"] == model.split_limit(model.recipe.decode)
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
         (("--open",), "add --html FILE"),
         (("--html", "glass.html", "--tree"), "--html writes a page; --tree prints"),
         (("--html", "glass.html", "--json"), "--html writes a page; --json prints"),
+        (("--html", "-", "--open"), "--open cannot open it"),
+        (("--html", "-", "--also", TEXT, "--also", ""), "--also: text 2 of 2 is blank"),
+        (("--html", "-", "--max-mb", "0.1"), "Give a number from 1 to 64"),
     ],
 )
 def test_options_that_do_not_fit(

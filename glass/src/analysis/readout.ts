@@ -50,11 +50,11 @@ function answerPlaces(about: About, run: Run, places: number): number[] {
   return masked.length ? masked : all;
 }
 
-/** null: this model says nothing in words or classes, such as one that makes vectors. */
+/** null: this model says nothing in words or classes, such as one that makes vectors or numbers. */
 export function readoutOf(about: About, run: Run): Readout | null {
   const { head } = about.task;
   const step = about.program.outputs["logits"];
-  if (head === "vector" || !step) return null;
+  if (head === "vector" || head === "number" || !step) return null;
   const logits = run.pass.values(step);
   const across = head === "span" ? "column" : "row";
   const [rows, width] = [rowsOf(logits), widthOf(logits)];

@@ -68,8 +68,9 @@ export interface Header {
 
 export interface Task {
   verb: string;
-  head: "next" | "words" | "class" | "tokens" | "span" | "vector";
+  head: "next" | "words" | "class" | "tokens" | "span" | "vector" | "number";
   classes?: string[];
+  scale?: [number, number]; // of a number: what an output of 0 means, and how much 1 adds
 }
 
 export interface TokenizerInfo {
@@ -82,7 +83,8 @@ export interface TokenizerInfo {
   why?: string;
   silent?: number[]; // ids that are left out of a text: special tokens
   stripped?: boolean; // white space at both ends is removed first
-  longest?: number; // texts with more ids are split or shortened in Python
+  longest?: number; // texts with more ids cannot be read
+  whole?: number; // texts with more ids are split or shortened in Python, not here
   mask?: { id: number; spelled: string[] }; // a text is split where one of these is; the id goes between the parts
   reversed?: boolean; // the model reads the ids of the source in reverse order
 }

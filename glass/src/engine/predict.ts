@@ -11,8 +11,9 @@ const rowOf = (x: Tensor, row: number): Float32Array => x.data.subarray(row * di
 
 /** The answer in words. */
 export function answerOf(header: Header, output: Tensor, run: Run, words: Words | null): string {
-  const { head, classes } = header.task;
+  const { head, classes, scale: [centre, spread] = [0, 1] } = header.task;
   const name = (id: number): string => classes?.[id] ?? `class ${id + 1}`;
+  if (head === "number") return (centre + spread * output.data[0]!).toFixed(3);
   if (head === "class") return name(argmax(rowOf(output, 0)));
   if (head === "tokens") return Array.from({ length: dim(output, 0) }, (_, row) => name(argmax(rowOf(output, row)))).join(" ");
   if (head === "words") return filled(header, output, run, words);

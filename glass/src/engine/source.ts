@@ -116,16 +116,17 @@ export class ModelSource implements Source {
     const patches = options.patches ?? [];
     const read = this.read(text);
     const { decoding } = this.header;
-    const about = { text, answer: "", ids: read.ids, pieces: read.pieces, words: read.words, ...(read.trace && { trace: read.trace }) };
+    const { inputs, ...known } = read;
+    const about = { text, answer: "", ...known };
     if (!decoding) {
-      const pass = new ForwardPass(this.engine, read.inputs, patches);
+      const pass = new ForwardPass(this.engine, inputs, patches);
       return this.answered(this.asRun(about, pass, patches));
     }
-    return this.written(about, read.inputs, decoding, { ...options, patches });
+    return this.written(about, inputs, decoding, { ...options, patches });
   }
 
   /** The inputs for a text: those of its record, or its own ids. */
-  private read(text: string): Pick<Run, "ids" | "pieces" | "words"> & { inputs: Inputs; trace?: TraceRecord } {
+  private read(text: string): Pick<Run, "ids" | "pieces" | "words" | "trace" | "inexact"> & { inputs: Inputs } {
     const { sequences } = this.header.program;
     const output = this.outputSequence();
     const continues = this.header.decoding?.start === -1;
@@ -148,7 +149,16 @@ export class ModelSource implements Source {
     for (const [name, kind] of Object.entries(sequences)) if (kind === "segments") inputs[name] = new Array<number>(length).fill(0);
     const each = <T>(pick: (one: Encoded) => T): Record<string, T> =>
       Object.fromEntries(Object.entries(found).map(([name, one]) => [name, pick(one)]));
-    return { ids: inputs as Record<string, number[]>, pieces: each((one) => one.pieces), words: each((one) => one.words), inputs };
+    const inexact = Object.values(found).flatMap(({ beyond }) => (beyond === undefined ? [] : [this.divided(beyond)]));
+    const known = { ids: inputs as Record<string, number[]>, pieces: each((one) => one.pieces), words: each((one) => one.words), inputs };
+    return inexact.length ? { ...known, inexact } : known;
+  }
+
+  /** What Python's command does to a long text, and this page does not. */
+  private divided(whole: number): string {
+    const { verb } = this.header.task;
+    const how = verb === "translate" ? "can be translated sentence by sentence" : "are shortened";
+    return `this page reads the text whole; with \`glassformer ${verb}\` texts of more than ${whole} pieces ${how}`;
   }
 
   /** The sequence that the model writes. */
@@ -179,7 +189,7 @@ export class ModelSource implements Source {
         words: { ...about.words, [sequence]: about.words[sequence] ?? wordNumbers(words.pieces(read), read, decoding) },
         written: { ids, pieces: words.pieces(ids) },
         ...(found && { search: found }),
-        ...(decoding.rules && { inexact: decoding.rules }),
+        ...((about.inexact || decoding.rules) && { inexact: [...(about.inexact ?? []), ...(decoding.rules ?? [])] }),
       },
       pass,
       [...patches],

@@ -8,6 +8,7 @@ export interface Encoded {
   ids: number[];
   pieces: string[];
   words: number[]; // number of the word of each piece; -1: none
+  beyond?: number; // it has more pieces than this, so Python splits or shortens it
 }
 
 export class Refused extends Error {}
@@ -74,7 +75,7 @@ export class TextReader {
   read(text: string): Encoded {
     const refusal = this.refusal();
     if (refusal) throw new Refused(refusal);
-    const { before, after, stripped, longest, reversed } = this.info;
+    const { before, after, stripped, longest, whole, reversed } = this.info;
     const parts = this.parts(stripped ? text.replace(BLANK_START, "").replace(BLANK_END, "") : text);
     const middle = parts.flatMap(({ ids }) => ids);
     const ids = [...before, ...middle, ...after];
@@ -84,7 +85,7 @@ export class TextReader {
     const around = (list: number[]): number[] => list.map(() => -1);
     const words = [...around(before), ...parts.flatMap(({ words }) => words), ...around(after)];
     if (reversed) [ids, words].forEach((list) => list.reverse());
-    return { ids, words, pieces: this.pieces(ids) };
+    return { ids, words, pieces: this.pieces(ids), ...(whole !== undefined && middle.length > whole && { beyond: whole }) };
   }
 
   /** The text around masks, and the masks. */

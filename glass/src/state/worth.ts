@@ -93,13 +93,15 @@ function cosine(one: Tensor, other: Tensor): number {
   return product / (Math.sqrt(first * second) || 1);
 }
 
-/** What is read of the output: log P of what was chosen, or how far the vector turned. */
+/** What is read of the output: log P of what was chosen, how far the vector turned, or the number moved. */
 export function measureOf(of: Run): { step: string; answer: number[]; read(output: Tensor): number[]; before: number[] } | null {
   const said = readoutFor(of);
   const step = said?.step ?? Object.values(program.peek()?.outputs ?? {})[0];
   if (!step) return null;
   const now = of.pass.values(step);
-  const read = said ? (output: Tensor) => logProbsOf(output, said) : (output: Tensor) => [cosine(now, output)];
+  const spread = header.peek()?.task.scale?.[1] ?? 1;
+  const without = ofNumber.peek() ? (output: Tensor) => [-Math.abs(spread * (output.data[0]! - now.data[0]!))] : (output: Tensor) => [cosine(now, output)];
+  const read = said ? (output: Tensor) => logProbsOf(output, said) : without;
   return { step, answer: said?.answer ?? [0], read, before: read(now) };
 }
 
@@ -145,5 +147,8 @@ export function stopMeasuring(): void {
   working?.abort();
 }
 
+/** Whether losses are changes of a number. */
+export const ofNumber = computed(() => header.value?.task.head === "number");
+
 /** Whether losses are of a vector's direction and not of log-probabilities. */
-export const ofVector = computed(() => header.value?.task.head === "vector" || !program.value?.outputs.logits);
+export const ofVector = computed(() => header.value?.task.head === "vector" || ofNumber.value || !program.value?.outputs.logits);

@@ -25,7 +25,7 @@ function candidateName(id: number): string {
 export function topCandidates(of: Run, tower: Tower, row: number, count: number): Candidate[] {
   const about = header.value;
   const step = Object.values(about?.program.outputs ?? {})[0];
-  if (!about || !step || about.task.head === "vector" || about.task.head === "span" || !of.pass.has(step)) return [];
+  if (!about || !step || ["vector", "number", "span"].includes(about.task.head) || !of.pass.has(step)) return [];
   const rows = of.pass.values(step).shape[0] ?? 1;
   const logs = of.logProbs(rows === 1 ? 0 : Math.min(rows - 1, row + Math.max(0, rows - namesOf(tower, of).length)));
   const best: number[] = [];
@@ -48,7 +48,7 @@ function sentence(box: Box, tower: Tower, of: Run, row: number): string {
   }
   if (box.what === "output") {
     const [best] = topCandidates(of, tower, row, 1);
-    return best ? words.output(spoken(best.name), percent(best.share), of.pass.values(box.result.name).shape.at(-1) ?? 0) : words.vector(width);
+    return best ? words.output(spoken(best.name), percent(best.share), of.pass.values(box.result.name).shape.at(-1) ?? 0) : header.value?.task.head === "number" ? words.number(of.answer) : words.vector(width);
   }
   if (box.what === "cross_attention") return words.cross(piece);
   if (attentions.value.some((one) => one.id === box.part)) return words.self(piece);

@@ -2,7 +2,7 @@
 
 import { allowed, bounds, candidate, inA, positionOf, writes } from "../state/choosing";
 import { candidateName, inputsOfPlaces, place, readout, saidAtPlaces, selectPlace } from "../state/inside";
-import { mode, run, whatIf } from "../state/store";
+import { header, mode, run, whatIf } from "../state/store";
 import { T } from "../state/strings";
 import { Candidates, Curve } from "./candidates";
 import { percent } from "./format";
@@ -63,6 +63,7 @@ function Lead() {
 
 export function Choice() {
   if (!run.value) return null;
+  if (header.value?.task.head === "number") return <><h2>{T.choice.titleNumber}</h2><p class="lead">{T.choice.number(run.value.answer)}</p></>;
   if (!readout.value) return <><h2>{T.choice.titleVector}</h2><p class="lead">{T.choice.vector}</p></>;
   return (
     <>

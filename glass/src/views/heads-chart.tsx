@@ -2,7 +2,7 @@
 
 import { chosenHead, keyAt, ranking, verdict, type Ranked } from "../state/headfacts";
 import { T } from "../state/strings";
-import { ofVector } from "../state/worth";
+import { ofNumber, ofVector } from "../state/worth";
 import { useWidth } from "./canvas";
 import { brief, nats, percent } from "./format";
 import { chooseHead, longTag, nameOfHead } from "./heads-map";
@@ -99,7 +99,7 @@ export function HeadsChart() {
         <Axes scale={scale} />
         {all.map((one) => <Mark key={keyAt(one.place)} one={one} scale={scale} on={chosen !== null && keyAt(chosen) === keyAt(one.place)} labelled={named.has(keyAt(one.place))} />)}
       </svg>
-      <figcaption class="note">{ofVector.value ? T.heads.worthVector : T.heads.worth} · <MarksLegend all={all} /> <span class="cornerkey" aria-hidden="true" /> {T.heads.corner}</figcaption>
+      <figcaption class="note">{ofNumber.value ? T.heads.worthNumber : ofVector.value ? T.heads.worthVector : T.heads.worth} · <MarksLegend all={all} /> <span class="cornerkey" aria-hidden="true" /> {T.heads.corner}</figcaption>
     </figure>
   );
 }
@@ -115,7 +115,7 @@ export function HeadsRanking() {
   const rows = (list: Ranked[]) => list.map((one) => <Row one={one} top={top} key={keyAt(one.place)} />);
   return (
     <section class="headsranking">
-      <h3>{T.heads.ranking}<small>{ofVector.value ? T.heads.rankingVector : T.heads.rankingNote}</small></h3>
+      <h3>{T.heads.ranking}<small>{ofNumber.value ? T.heads.rankingNumber : ofVector.value ? T.heads.rankingVector : T.heads.rankingNote}</small></h3>
       <table>
         <thead><tr><th>{words.head}</th><th class="num">{words.worth}</th><td /><th class="num">{words.sharp}</th></tr></thead>
         <tbody>{rows(all.slice(0, SHOWN))}</tbody>

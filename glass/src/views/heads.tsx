@@ -8,7 +8,7 @@ import { place, placeName, readout, recurrent } from "../state/inside";
 import { spoken } from "../state/labels";
 import { attentions, run, source } from "../state/store";
 import { T } from "../state/strings";
-import { heads, measure, ofVector, removal, stopMeasuring, stopped, worths } from "../state/worth";
+import { heads, measure, ofNumber, ofVector, removal, stopMeasuring, stopped, worths } from "../state/worth";
 import { nats, percent } from "./format";
 import { HeadsChart, HeadsRanking } from "./heads-chart";
 import { HeadsMap, nameOfHead } from "./heads-map";
@@ -38,6 +38,7 @@ function follow(): () => void {
 
 function Title() {
   const said = readout.value;
+  if (ofNumber.value) return <h2>{T.heads.titleNumber(run.value?.answer ?? "")}</h2>;
   if (!said) return <h2>{T.heads.titleVector}</h2>;
   const one = forPiece.value || said.answer.length === 1;
   const text = one ? T.heads.titlePiece(placeName(forPiece.value ? place.value : said.answer[0]!)) : T.heads.title(run.value?.answer ?? "");
@@ -59,7 +60,7 @@ function Verdict() {
   const { most, sharpIdle, harmful } = found;
   const name = nameOfHead(most.place);
   const small = most.total < SMALL;
-  const first = small ? words.allSmall(name, nats(most.total)) : ofVector.value ? words.mostVector(name, nats(most.total)) : words.most(name, nats(most.total), times(most.total));
+  const first = ofNumber.value ? words.mostNumber(name, nats(most.total)) : small ? words.allSmall(name, nats(most.total)) : ofVector.value ? words.mostVector(name, nats(most.total)) : words.most(name, nats(most.total), times(most.total));
   return (
     <p class="lead verdict">
       {first} {!small && found.idle > 0 && words.idle(found.idle, found.count, nats(found.little))}

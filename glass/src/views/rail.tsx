@@ -32,6 +32,7 @@ export function nameOf(place: { what: string; stack: string }): string {
   const names = T.rail.names;
   if (place.what === "output" && verb === "class") return T.rail.classes;
   if (place.what === "output" && verb === "vector") return T.rail.vector;
+  if (place.what === "output" && verb === "number") return T.rail.number;
   if (place.what === "output" && verb === "words") return T.rail.word;
   if (place.what === "output" && verb === "tokens") return T.rail.labels;
   if (place.what === "output" && verb === "span") return T.rail.span;

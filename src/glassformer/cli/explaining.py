@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from glassformer.tasks.classifying import Text
     from glassformer.tasks.model import LoadedModel
 
+STDOUT = "-"  # instead of the file of a page
 EXPLAIN_EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -73,7 +75,7 @@ Html = Annotated[
     typer.Option(
         metavar="FILE",
         help="Write a page instead, in which the model itself runs: one file, without a network; every number can be "
-        "taken apart.",
+        "taken apart. - writes it to stdout.",
     ),
 ]
 Also = Annotated[
@@ -82,8 +84,8 @@ Also = Annotated[
 MaxMb = Annotated[
     float | None,
     typer.Option(
-        min=1,
-        max=limits.PAGE_MB,
+        min=1.0,
+        max=float(limits.PAGE_MB),
         help="With --html: the most million bytes of the page. If a model does not fit, its values are recorded. "
         f"Default: {limits.USUAL_PAGE_MB}.",
     ),
@@ -150,12 +152,12 @@ def explained(model: LoadedModel, text: str, *, beam: int | None, top: int) -> E
     return explain_with_pages(model, given(model, text), top=top, beam=beam, options=options)
 
 
-def given(model: LoadedModel, text: str) -> Text:
+def given(model: LoadedModel, text: str, *, place: str = "TEXT") -> Text:
     """A text, or two for a model of pairs."""
     from glassformer.cli.pairs import text_or_pair
 
     each = texts_each(model, text)
-    return text_or_pair(text, each, place="TEXT") if each else text
+    return text_or_pair(text, each, place=place) if each else text
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,15 @@ class Page:
             return
         if printed:
             raise SettingsError(f"--html writes a page; {printed} prints. Leave one of them out.")
+        for number, one in enumerate(self.also, 1):
+            if not one.strip():
+                raise SettingsError(
+                    f"--also: text {number} of {len(self.also)} is blank. Leave it out, or give a text."
+                )
+        if str(self.path) == STDOUT:
+            if self.opened:
+                raise SettingsError("--html - writes the page to stdout, where --open cannot open it: name a file.")
+            return
 
         from glassformer.explain.glass.page import check_target
 
@@ -183,10 +194,21 @@ class Page:
 
     def write(self, model: LoadedModel, text: str, *, beam: int | None, top: int) -> None:
         assert self.path is not None
-        found, also = explained(model, text, beam=beam, top=top), [given(model, one) for one in self.also]
-        found.save(self.path, also=also, max_mb=self.max_mb or limits.USUAL_PAGE_MB, force=self.force)
-        size = self.path.stat().st_size / 1e6
-        typer.echo(f"{self.path}: {size:.1f} MB. Open it in a browser; it works without a network.")
+        from glassformer.explain.glass.page import render, save
+        from glassformer.tasks.glass.pages import ModelPages, tier_in_words
+
+        also = [given(model, one, place=f"--also {number}") for number, one in enumerate(self.also, 1)]
+        found, max_mb = explained(model, text, beam=beam, top=top), self.max_mb or limits.USUAL_PAGE_MB
+        assert isinstance(found.pages, ModelPages)
+        contents = found.pages.contents(found, also=also, max_mb=max_mb)
+        page, tier = render(contents), tier_in_words(contents, model, max_mb=max_mb)
+        size = f"{len(page.encode()) / 1e6:.1f} MB"
+        if str(self.path) == STDOUT:
+            sys.stdout.buffer.write(page.encode())
+            typer.echo(f"stdout: {size}. {tier}", err=True)
+            return
+        save(page, self.path, force=self.force)
+        typer.echo(f"{self.path}: {size}. Open it in a browser; it works without a network. {tier}")
         if self.opened:
             webbrowser.open(self.path.resolve().as_uri())
 

@@ -114,7 +114,7 @@ class Explanation:
 
     kind: str  # of the model
     text: str  # the input: a text, or the name of an image
-    answer: str  # what the model wrote, if it writes
+    answer: str  # what the model wrote, if it writes; or the number that it predicts, in words
     tokens: Mapping[str, Tokens]  # by the stack that they pass through; "" if the model has only one
     written: Tokens | None  # encoder-decoders: the token that each step of the decoder chose
     attentions: tuple[Attention, ...]
@@ -123,6 +123,7 @@ class Explanation:
     predicted: str  # heading for the predictions
     score: float | None  # sum of log-probabilities, if the predictions are of one text in order
     values: Mapping[str, Tensor]  # the value at every tap, by the tap's dotted name
+    number: float | None = None  # what a model that was trained on scores predicts
     batch: Any = None  # what the model read
     pages: Pages | None = None  # makes the page of it
 
@@ -222,6 +223,7 @@ class Explanation:
             "tokens": {stack: tokens.to_dict() for stack, tokens in self.tokens.items()},
             "inputs": {stack: self.inputs(stack) for stack in self.tokens},
             "blocks": [asdict(one) for one in self.sublayers],
+            **({} if self.number is None else {"number": self.number}),
             **({"gates": [asdict(one) for one in self.gates]} if self.gates else {}),
             "predicted": self.predicted,
             "predictions": [one.to_dict() for one in self.predictions],

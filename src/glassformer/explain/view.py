@@ -48,6 +48,8 @@ def explanation_view(
         parts += [Text(), gates_view(layer_, explanation.tokens[layer_.stack])]
     for one in shown:
         parts += [Text(), *attention_parts(one, layer, head)]
+    if explanation.number is not None:
+        parts += [Text(), Text(f"{explanation.predicted}: {explanation.number:.3f}", style="bold")]
     if explanation.predictions:
         parts += [Text(), predictions_view(explanation)]
     return Group(*parts)

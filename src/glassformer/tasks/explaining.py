@@ -6,7 +6,7 @@ Models differ in how an input becomes a batch and in what they predict; the reco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -33,6 +33,7 @@ from glassformer.tasks.embedding import TextEncoder
 from glassformer.tasks.generation import Continuation, GenerateOptions, LanguageModel
 from glassformer.tasks.generation.generator import ContinuationGenerator
 from glassformer.tasks.generation.inputs import TokenBatch, start_token
+from glassformer.tasks.scoring import predicts_number, scale_of
 from glassformer.tasks.translation import looking
 from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.vision import ImageBatch, ImageModel
@@ -150,13 +151,14 @@ def explain_pair(bundle: Bundle, texts: Text, *, top: int) -> Explanation:
     reader = TextEncoder(bundle)
     if reader.model.config.head == "span":
         return explain_question(reader, *parts_of(texts), top=top)
-    reader.probabilities()  # an error for a model without classes
+    if not predicts_number(bundle):
+        reader.probabilities()  # an error for a model without classes
     if not all(part.strip() for part in parts_of(texts)):
         raise DataError("Nothing to explain: a text is blank.")
     (row, first), *_ = framed_texts(reader, [texts], None)
     name = names_of(reader.tokenizer)
     predicted, predict = head_predictions(bundle, reader.model.config.head, row, [], name, top)
-    return record(
+    found = record(
         reader.model,
         with_segments(reader.batch([row]), [first]),
         kind=bundle.kind,
@@ -165,6 +167,7 @@ def explain_pair(bundle: Bundle, texts: Text, *, top: int) -> Explanation:
         predict=predict,
         predicted=predicted,
     )
+    return with_number(found, bundle)
 
 
 def explain_question(reader: TextEncoder, question: str, passage: str = "", *, top: int) -> Explanation:
@@ -208,7 +211,7 @@ def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
     row, gaps = reader.with_gaps(text) if words and reader.mask.search(text) else (reader.ids_of([text])[0], [])
     name = names_of(reader.tokenizer)
     predicted, predict = head_predictions(bundle, head, row, gaps, name, top)
-    return record(
+    found = record(
         reader.model,
         reader.batch([row]),
         kind=bundle.kind,
@@ -217,6 +220,16 @@ def explain_encoder(bundle: Bundle, text: str, *, top: int) -> Explanation:
         predict=predict,
         predicted=predicted,
     )
+    return with_number(found, bundle)
+
+
+def with_number(found: Explanation, bundle: Bundle) -> Explanation:
+    """With what a model that was trained on scores predicts, on the scale of these; others unchanged."""
+    if not predicts_number(bundle):
+        return found
+    centre, spread = scale_of(bundle)
+    number = centre + spread * float(found.values["logits"].flatten()[0])
+    return replace(found, number=number, answer=f"{number:.3f}")
 
 
 def explain_tags(reader: TextEncoder, text: str, *, top: int) -> Explanation:
@@ -253,6 +266,8 @@ def head_predictions(
         of_both = logits[0].mT  # (2, T): beginning and end
         return predictions(of_both, lambda i: pieces[i], at=["begin", "end"], known=[None, None], top=top)
 
+    if predicts_number(bundle):
+        return "The score", lambda _: ()
     masked = ("Which words fit the masks" if gaps else "Which words fit each place", words)
     heads: dict[str, tuple[str, Predict]] = {
         "words": masked,

@@ -25,8 +25,17 @@ SCALE = ("centre", "spread")  # extras of a run: what an output of 0 means, and 
 
 def gives_scores(encoder: TextEncoder) -> bool:
     """Whether the model has a head that was trained on numbers."""
-    has_head = getattr(encoder.model.config, "head", None) == "sentence"
-    return has_head and encoder.extras.get("problem_type") == "regression"
+    return predicts_number(encoder.bundle)
+
+
+def predicts_number(bundle: Bundle) -> bool:
+    has_head = getattr(bundle.model.config, "head", None) == "sentence"
+    return has_head and bundle.extras.get("problem_type") == "regression"
+
+
+def scale_of(bundle: Bundle) -> tuple[float, float]:
+    """What an output of 0 means, and how much 1 adds."""
+    return bundle.extras.get(SCALE[0], 0.0), bundle.extras.get(SCALE[1], 1.0)
 
 
 def texts_each(encoder: TextEncoder) -> int | None:
@@ -59,7 +68,7 @@ def by_head(
     from glassformer.tasks.embedding import by_length
 
     rows, results = framed_texts(encoder, texts, cut), [0.0] * len(texts)
-    centre, spread = encoder.extras.get(SCALE[0], 0.0), encoder.extras.get(SCALE[1], 1.0)
+    centre, spread = scale_of(encoder.bundle)
     for part in by_length([ids for ids, _ in rows], BATCH_TOKENS):
         with torch.inference_mode():
             batch = with_segments(encoder.batch([rows[i][0] for i in part]), [rows[i][1] for i in part])

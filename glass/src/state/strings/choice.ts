@@ -7,6 +7,8 @@ export const choice = {
   titleAfter: (piece: string, before: string) => `Why “${piece}” after “${before}”?`,
   titleVector: "This model chooses nothing",
   vector: "It makes a vector of what it reads: there is no list of candidates. The other views show how the vector is made.",
+  titleNumber: "This model predicts a number",
+  number: (answer: string) => `It says ${answer} about what it reads: there is no list of candidates. The other views show how the number is made.`,
   isB: "This is B; the last column has A.",
   places: "The place that is chosen",
   place: { next: "what is written", words: "piece", tokens: "piece", class: "class", span: "end of the answer" } as Record<string, string>,

@@ -24,6 +24,7 @@ export const frame = {
     recorded: (count: number, worst: string) => `${COUNTS.format(count)} numbers follow from recorded ones; largest difference ${worst} of the largest value`,
     failed: (failures: number, first: string) => `${COUNTS.format(failures)} steps differ from Python, the first is ${first}: do not trust this page`,
     other: "Python recorded no values of this, so there is nothing to compare with; the page's arithmetic was checked on the recorded sentence",
+    inexact: (reasons: readonly string[]) => `Python may answer differently: ${reasons.join("; ")}.`,
     why: "How it was checked",
   },
 
@@ -46,6 +47,7 @@ export const frame = {
     image: "patches", readsImage: "reads image",
     classes: "the class",
     vector: "the vector",
+    number: "the number",
     word: "the hidden word",
     labels: "a label for each piece",
     span: "begin and end",

@@ -7,6 +7,7 @@ export const heads = {
   title: (answer: string) => `Which heads matter for “${answer}”?`,
   titlePiece: (piece: string) => `Which heads matter for “${piece}”?`,
   titleVector: "Which heads matter for this vector?",
+  titleNumber: (answer: string) => `Which heads matter for the number ${answer}?`,
   none: "This model has no attention, so it has no heads.",
   group: (stack: string, kind: string) => [stack, KINDS[kind] ?? kind.replaceAll("_", " ")].filter(Boolean).join(": "),
   name: (stack: string, kind: string, layer: number, head: number) => `${[stack, kind.includes("cross") ? "cross" : "self"].filter(Boolean).join(" ")} ${layer}.${head}`,
@@ -24,6 +25,7 @@ export const heads = {
   verdict: {
     most: (name: string, loss: string, times: string) => `Head ${name} is worth most: without it the answer loses ${loss} nats, so it is ${times} less probable.`,
     mostVector: (name: string, loss: string) => `Head ${name} is worth most: without it the cosine to the vector falls by ${loss}.`,
+    mostNumber: (name: string, change: string) => `Head ${name} is worth most: without it the number changes by ${change}.`,
     idle: (idle: number, count: number, little: string) => `${COUNTS.format(idle)} of ${COUNTS.format(count)} heads cost at most ${little} each.`,
     sharp: (name: string, top: string, loss: string) => `Head ${name} is sharp, it puts ${top} of each row on one piece, and yet without it the answer loses ${loss}: attention is not effect.`,
     harmful: (name: string, gain: string) => `Without head ${name} the answer would even be more probable (by ${gain} nats).`,
@@ -41,7 +43,7 @@ export const heads = {
 
   chart: "Where a head looks sharply, and what it is worth",
   chartLabel: (count: number) => `${COUNTS.format(count)} heads: to the right sharper, up worth more`,
-  sharp: "sharpness →", worth: "worth, nats ↑", worthVector: "worth, cosine ↑",
+  sharp: "sharpness →", worth: "worth, nats ↑", worthVector: "worth, cosine ↑", worthNumber: "worth, change of the number ↑",
   corner: "sharp, but worth nothing",
   point: (name: string, sharp: string, loss: string) => `${name}: sharpness ${sharp}, worth ${loss}`,
   marks: { encoder: "encoder", decoder: "decoder", cross: "reads the source" },
@@ -49,6 +51,7 @@ export const heads = {
   ranking: "What each is worth",
   rankingNote: "nats of log P that the answer loses without the head",
   rankingVector: "how much the cosine falls without the head",
+  rankingNumber: "how much the number changes without the head",
   columns: { head: "head", worth: "worth", sharp: "sharp" },
   more: (count: number) => `all ${COUNTS.format(count)} heads`,
 

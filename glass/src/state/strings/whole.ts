@@ -39,6 +39,7 @@ export const whole = {
     mean: "The rows of all pieces become one: their mean.",
     norm: "The row is brought to a standard size before it is read.",
     output: (best: string, share: string, count: number) => `One number for each of ${COUNTS.format(count)} candidates. The best: “${best}”, ${share}.`,
+    number: (answer: string) => `The result is one number: ${answer}.`,
     vector: (width: number) => `The result is a vector of ${COUNTS.format(width)} numbers.`,
     other: (steps: number) => `${steps} ${steps === 1 ? "operation" : "operations"}.`,
   },

@@ -10,7 +10,7 @@ import numpy as np
 
 from glassformer import limits
 from glassformer.data.readers.images import NamedPicture
-from glassformer.errors import ModelError, SettingsError
+from glassformer.errors import DataError, ModelError, SettingsError
 from glassformer.explain.explanation import Explanation
 from glassformer.explain.glass.contents import Contents, contents_of
 from glassformer.explain.glass.page import render, shared_size
@@ -19,6 +19,7 @@ from glassformer.explain.glass.trace import Subject, Watched
 from glassformer.models.registry import build_without_init, values_of
 from glassformer.store.weights import load_weights, weights_of
 from glassformer.tasks import explaining
+from glassformer.tasks.classifying import is_pair
 from glassformer.tasks.generation import GenerateOptions
 from glassformer.tasks.glass.subjects import subject_of
 from glassformer.tasks.glass.traces import trace_of
@@ -27,6 +28,7 @@ from glassformer.tasks.translation import looking
 from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.vision import ImageModel
 
+LIVE = "Live: it has all weights and computes any text that you type."
 WRONG = 1e-3  # relative: with a larger difference at any tap, the page would show other numbers than the model's
 Ask = Callable[[Any, Any], Explanation]  # a model and a text or image
 
@@ -45,8 +47,9 @@ class ModelPages:
 
     def contents(self, found: Explanation, *, also: Sequence[Any], max_mb: float) -> Contents:
         check_size(max_mb)
-        subject, each = subject_of(self.model), [self.shown, *also]
-        explained = [found, *(self.ask(self.model, one) for one in also)]
+        more = listed(also, self.model.bundle.extras.get("texts"))
+        subject, each = subject_of(self.model), [self.shown, *more]
+        explained = [found, *(self.ask(self.model, one) for one in more)]
         traces = self.watched(self.model, subject, explained, each)
         bare = Plan("live", (), (Stored({}),) * len(traces))
         rest = shared_size() + contents_of(subject, traces, bare).size
@@ -115,6 +118,37 @@ def explain_with_pages(
 def check_size(max_mb: float) -> None:
     if not 1 <= max_mb <= limits.PAGE_MB:
         raise SettingsError(f"max_mb = {max_mb:g}: a page can have 1 to {limits.PAGE_MB} million bytes.")
+
+
+def listed(also: Any, texts_each: int | None) -> list[Any]:
+    """The further texts: one alone is one text, or one pair."""
+    found = [also] if isinstance(also, str | NamedPicture) or is_pair(also, texts_each) else [*also]
+    for number, one in enumerate(found, 1):
+        if isinstance(one, str) and not one.strip():
+            raise DataError(f"also (--also): text {number} of {len(found)} is blank. Leave it out, or give a text.")
+    return found
+
+
+def tier_in_words(contents: Contents, model: LoadedModel, *, max_mb: float) -> str:
+    """What a page can do, why, and what to do for more."""
+    header, numbers = contents.header, sum(one.numel() for one in model.bundle.model.parameters())
+    if header["tier"] == "live":
+        if header["precision"] == "float32":
+            why = next((one["why"] for one in header["tokenizers"].values() if "why" in one), "")
+            return f"Live: it has all weights; no other text can be typed: {why}." if why else LIVE
+        return (
+            f"Live, rounded: with 32 bits each the {numbers:,} weights do not fit in {max_mb:g} MB, so the page has a "
+            f"model that is rounded to 16.{larger(max_mb)}"
+        )
+    return (
+        f"Recorded: the {numbers:,} weights do not fit in {max_mb:g} MB, even with 16 bits each, so the page shows "
+        f"only the texts that you gave.{larger(max_mb)}"
+    )
+
+
+def larger(max_mb: float) -> str:
+    most = limits.PAGE_MB
+    return f" Allow a larger page for more: --max-mb {most} is the most." if max_mb < most else ""
 
 
 def conclusion(found: Explanation) -> Any:

@@ -17,6 +17,7 @@ from glassformer.explain.programs import program_of
 from glassformer.explain.programs.recorded import weights_of
 from glassformer.explain.programs.vectors import with_vector
 from glassformer.models.registry import values_of
+from glassformer.models.sizes import longest_text
 from glassformer.store.bundle import Bundle
 from glassformer.store.files import MANIFEST
 from glassformer.tasks.embedding import TextEncoder
@@ -27,9 +28,11 @@ from glassformer.tasks.glass.writing import decoding_of
 from glassformer.tasks.infilling import Infiller
 from glassformer.tasks.model import LoadedModel
 from glassformer.tasks.rewriting import Rewriter
+from glassformer.tasks.scoring import predicts_number, scale_of
 from glassformer.tasks.translation.translator import Translator
 from glassformer.tasks.vision import ImageModel
 
+MOST_TYPED = 2048  # tokens of a text for a model without a limit of its own: attention over more is too much for a page
 VERBS = {"words": "fill", "pretraining": "fill", "sentence": "classify", "tokens": "tag", "span": "answer"}
 HEADS = {"words": "words", "pretraining": "words", "sentence": "class", "tokens": "tokens", "span": "span"}
 
@@ -107,7 +110,9 @@ def image_task(model: ImageModel) -> dict[str, Any]:
 
 def reading_task(bundle: Bundle) -> dict[str, Any]:
     head = getattr(bundle.model.config, "head", "none")
-    verb = "similar" if bundle.extras.get("problem_type") == "regression" else VERBS.get(head, "embed")
+    if predicts_number(bundle):
+        return {"verb": "similar", "head": "number", "scale": list(scale_of(bundle))}
+    verb = VERBS.get(head, "embed")
     return {"verb": verb, "head": HEADS.get(head, "vector")}
 
 
@@ -129,14 +134,16 @@ def tokenizers_of(model: LoadedModel, program: Program) -> dict[str, ReadBy]:
         found = (
             {"text": encoder_reader(model)}
             if model.kind != "transformer"
-            else translator_readers(Translator.of(model.bundle))
+            else translator_readers(Translator.of(model.bundle), splits=False)
         )
     return {name: one for name, one in found.items() if name in program.sequences}
 
 
-def translator_readers(model: Translator) -> dict[str, ReadBy]:
-    most = [one for one in (model.split_limit(model.recipe.decode), model.longest and model.longest - 1) if one]
-    details: dict[str, Any] = {"stripped": True} | ({"longest": min(most)} if most else {})
+def translator_readers(model: Translator, *, splits: bool = True) -> dict[str, ReadBy]:
+    """`splits`: longer texts are translated sentence by sentence."""
+    longest = min(longest_text(model.recipe.model), MOST_TYPED) - 1
+    whole = model.split_limit(model.recipe.decode) if splits else 0
+    details: dict[str, Any] = {"stripped": True, **lengths(longest, whole or longest)}
     if getattr(model.recipe.model, "reverse_source", False):
         details["reversed"] = True
     source = read_by(model.source, after=(model.source_marks.eos,), details=details)
@@ -146,12 +153,14 @@ def translator_readers(model: Translator) -> dict[str, ReadBy]:
 def writer_readers(model: LanguageModel) -> dict[str, ReadBy]:
     inputs, tokenizer = model.inputs, model.input_tokenizer
     if isinstance(inputs, PromptInputs):
-        longest = {"longest": inputs.longest - len(inputs.frame.before)}
-        return {"text": read_by(tokenizer, before=inputs.frame.before, details=longest)}
+        room = {"longest": inputs.longest - len(inputs.frame.before)}
+        return {"text": read_by(tokenizer, before=inputs.frame.before, details=room)}
     assert isinstance(inputs, SourceInputs)
     frame = inputs.framed
-    longest = {} if inputs.longest is None else {"longest": inputs.longest - len(frame.single([]))}
-    source = read_by(tokenizer, before=frame.before, after=frame.after, details=longest)
+    most, marks = getattr(model, "most", None) or inputs.longest, len(frame.single([]))
+    longest = MOST_TYPED if inputs.longest is None else inputs.longest
+    details = lengths(longest - marks, (most or longest) - marks)
+    source = read_by(tokenizer, before=frame.before, after=frame.after, details=details)
     return {"source": source, "target": read_by(model.tokenizer)}
 
 
@@ -159,12 +168,18 @@ def encoder_reader(model: TextEncoder) -> ReadBy:
     head = getattr(model.model.config, "head", "none")
     details: dict[str, Any] = {}
     if model.max_length is not None:
-        details["longest"] = max(0, model.max_length - len(model.frame.single([])))
+        marks, most = len(model.frame.single([])), min(longest_text(model.model.config), MOST_TYPED)
+        details = lengths(max(0, most - marks), max(0, model.max_length - marks))
     if HEADS.get(head) == "words" and model.marks.mask is not None:
         spelled = sorted({model.mask_text, "[MASK]", "<mask>"})
         details["mask"] = {"id": model.marks.mask, "spelled": spelled}
     before, after = model.frame.before, model.frame.after
     return read_by(model.tokenizer, before=before, after=after, why=not_typed(model), details=details)
+
+
+def lengths(longest: int, whole: int) -> dict[str, int]:
+    """The most ids of a text that the model can read; `whole`: of one that Python neither splits nor shortens."""
+    return {"longest": longest} | ({"whole": whole} if whole < longest else {})
 
 
 def not_typed(model: TextEncoder) -> str:
