@@ -7,6 +7,8 @@ export const frame = {
   sentence: "The sentence that the model reads",
   run: "Run",
   running: "computing…",
+  nothingTyped: "There is nothing to read: type a sentence.",
+  stillShown: (text: string) => `The page still shows “${text}”.`,
   answer: "What the model answers",
   image: "The image that the model reads",
   recordedOnly: "This page has no weights, so it shows recorded sentences only.",
