@@ -20,7 +20,7 @@ export interface HeadTags {
 
 export interface Looks {
   at: "end" | "first" | "all" | "one" | "few";
-  distance: number; // rounded, 0: the same position; counts only for "one" and "few"
+  distance: number | null; // rounded, 0: the same position; counts only for "one" and "few"; null: rows and columns are of two texts
 }
 
 function rowEntropy(pattern: Pattern, row: number): number {

@@ -1,6 +1,6 @@
 // The address after '#' and the state, kept equal: selection, sentence, and what makes B differ from A.
 
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { Patch } from "../engine/header";
 import { fromHash, select, selection, toHash, type Extra } from "./selection";
 import { ask, busy, compare, mode, runA, source, UNCHANGED, whatIf, type Mode, type WhatIf } from "./store";
@@ -58,15 +58,16 @@ export function entryOf(hash: string): string {
   return JSON.stringify([chosen.view, ...["text", "other", "patches", "forced", "pruned", "keep"].map((key) => extra[key] ?? "")]);
 }
 
-let reading = 0; // how many addresses are being read: meanwhile the state is between two of them
+/** How many addresses are being read: meanwhile the state is between two of them. */
+export const readingAddress = signal(0);
 
 /** Shows what the address asks for, whatever was shown before. */
 export async function readAddress(): Promise<void> {
-  reading++;
+  readingAddress.value++;
   try {
     await show(location.hash);
   } finally {
-    reading--;
+    readingAddress.value--;
   }
 }
 
@@ -100,7 +101,7 @@ export function followState(): () => void {
   let shown = entryOf(location.hash || toHash(selection.peek(), extraOf()));
   const follow = (): void => {
     const address = toHash(selection.peek(), extraOf());
-    if (reading || address === location.hash) return;
+    if (readingAddress.peek() || address === location.hash) return;
     write(address, entryOf(address) !== shown);
     shown = entryOf(address);
   };

@@ -4,7 +4,7 @@ import { chosenHead, keyAt, ranking, verdict, type Ranked } from "../state/headf
 import { T } from "../state/strings";
 import { ofVector } from "../state/worth";
 import { useWidth } from "./canvas";
-import { brief, nats, percent } from "./format";
+import { brief, loss, nats, percent } from "./format";
 import { chooseHead, longTag, nameOfHead } from "./heads-map";
 
 const HEIGHT = 220;
@@ -38,7 +38,7 @@ function labelled(wanted: Ranked[], scale: Scale): Set<string> {
 function Mark({ one, scale, on, labelled }: { one: Ranked; scale: Scale; on: boolean; labelled: boolean }) {
   const [x, y] = at(one, scale);
   const cross = one.place.kind.includes("cross");
-  const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), nats(one.loss));
+  const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), loss(one.loss));
   const left = x > scale.width / 2;
   const low = Math.abs(one.loss) <= (verdict.value?.little ?? 0); // its name goes below the crowd at zero
   return (

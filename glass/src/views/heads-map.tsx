@@ -13,7 +13,7 @@ import { T } from "../state/strings";
 import { withoutHead, worths } from "../state/worth";
 import { Canvas, type Drawing } from "./canvas";
 import { cellsOf, drawCells, type Cells } from "./cells";
-import { brief } from "./format";
+import { loss as lossText } from "./format";
 import { overlay } from "./overlay";
 import { palette } from "./palette";
 
@@ -39,12 +39,14 @@ export function smaller(cells: Cells): Cells {
 export function shortTag({ at, distance }: Looks): string {
   const words = T.heads.tags;
   if (at === "end" || at === "first" || at === "all") return words[at];
+  if (distance === null) return words[at];
   return distance === 0 ? words.same : distance < 0 ? words.back(-distance) : words.ahead(distance);
 }
 
 export function longTag({ at, distance }: Looks): string {
   const words = T.heads.looks;
   if (at === "end" || at === "first" || at === "all") return words[at];
+  if (distance === null) return words.anywhere[at];
   return words[at](distance === 0 ? words.same : distance < 0 ? words.back(-distance) : words.ahead(distance));
 }
 
@@ -91,7 +93,7 @@ function HeadThumb({ one, at, top }: { one: Attention; at: HeadPlace; top: Reado
   const chosen = chosenHead.value;
   const on = chosen !== null && keyAt(chosen) === key;
   const patch = withoutHead(one, at.head);
-  const words = [nameOfHead(at), found && longTag(found.looks), loss !== null && brief(loss)].filter(Boolean).join(", ");
+  const words = [nameOfHead(at), found && longTag(found.looks), loss !== null && lossText(loss)].filter(Boolean).join(", ");
   return (
     <button type="button" role="radio" aria-checked={on} tabIndex={on ? 0 : -1} aria-label={words} title={words} class={patch && hasPatch(patch) ? "patched" : undefined} onClick={() => chooseHead(at)} data-key={key}>
       <Canvas draw={draw} />
