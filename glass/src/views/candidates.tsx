@@ -35,7 +35,7 @@ const curve: Drawing = (pen, width, tall, colours) => {
     pen.fillStyle = colours.line;
     pen.fillRect(LEFT, y(share), across, 1);
     pen.fillStyle = colours.soft;
-    pen.fillText(share === 1 ? "100%" : share === 0.01 ? "1%" : chance(share), LEFT - 5, y(share));
+    pen.fillText(`${Number((share * 100).toPrecision(1))}%`, LEFT - 5, y(share));
   }
   const probability = (rank: number): number => Math.exp(found.before[found.order[rank - 1]!]!);
   const fill = (from: number, to: number, colour: string): void => {
@@ -151,7 +151,7 @@ export function Candidates() {
     <section class="candidates">
       <h3>{few && said.kind !== "span" ? T.choice.tableClasses : T.choice.table}</h3>
       <table>
-        <thead><tr><td /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th class="note">{words.bar}</th>{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
+        <thead><tr><td /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th title={words.barNote}>{words.bar}</th>{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
         <tbody>{ids.map((id) => <Row id={id} sampled={sampled} key={id} />)}</tbody>
       </table>
       <Force />

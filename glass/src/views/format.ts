@@ -35,12 +35,12 @@ export function percent(value: number): string {
   return `${shown.toFixed(Math.abs(shown) >= 99.95 ? 0 : 1).replace("-", MINUS)}%`;
 }
 
-/** A probability as a percentage that also says how small a small one is: "4.9%", "0.064%", "0.00002%". */
+/** A probability as a percentage that also says how small a small one is: "4.9%", "0.064%", "0.000020%". */
 export function chance(value: number): string {
   const shown = value * 100;
   if (shown >= 0.0995 || shown === 0) return percent(value);
   if (shown < 1e-8) return "under 0.00000001%";
-  return `${shown.toFixed(Math.min(8, 1 - Math.floor(Math.log10(shown)))).replace(/0+$/, "")}%`;
+  return `${shown.toFixed(Math.min(8, 1 - Math.floor(Math.log10(shown))))}%`;
 }
 
 /** A loss in a sentence or a label: what is next to nothing has no digits that would mean something. */

@@ -3,7 +3,6 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { HeadPlace } from "../analysis/knockouts";
-import type { Looks } from "../analysis/tags";
 import type { Attention } from "../state/anatomy";
 import { chosenHead, counted, keyAt, ranking, tags } from "../state/headfacts";
 import { grid, tokensBefore } from "../state/image";
@@ -16,6 +15,7 @@ import { cellsOf, drawCells, type Cells } from "./cells";
 import { loss as lossText } from "./format";
 import { overlay } from "./overlay";
 import { palette } from "./palette";
+import { longTag, shortTag } from "./tagnames";
 
 const LARGEST = 96; // rows or columns of a small picture; of more, the strongest of each block is shown
 
@@ -33,21 +33,6 @@ export function smaller(cells: Cells): Cells {
     }
   }
   return { ...cells, values, offset: 0, rows, columns };
-}
-
-/** "−1", "end": what a head looks at, in a few letters. */
-export function shortTag({ at, distance }: Looks): string {
-  const words = T.heads.tags;
-  if (at === "end" || at === "first" || at === "all") return words[at];
-  if (distance === null) return words[at];
-  return distance === 0 ? words.same : distance < 0 ? words.back(-distance) : words.ahead(distance);
-}
-
-export function longTag({ at, distance }: Looks): string {
-  const words = T.heads.looks;
-  if (at === "end" || at === "first" || at === "all") return words[at];
-  if (distance === null) return words.anywhere[at];
-  return words[at](distance === 0 ? words.same : distance < 0 ? words.back(-distance) : words.ahead(distance));
 }
 
 export function nameOfHead(at: HeadPlace): string {

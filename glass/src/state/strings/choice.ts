@@ -22,7 +22,7 @@ export const choice = {
   rank: "rank →",
   table: "The most likely",
   tableClasses: "All classes",
-  columns: { candidate: "candidate", logit: "logit", probability: "probability", bar: "log scale: each fifth of the bar is ×40", after: "sampled", inA: "in A" },
+  columns: { candidate: "candidate", logit: "logit", probability: "probability", bar: "log scale", barNote: "Each fifth of the bar is a factor of 40.", after: "sampled", inA: "in A" },
   forceHint: "Select another candidate to see what the model writes after it.",
   forced: (piece: string) => `Take back “${piece}”`,
   forceLabel: (piece: string) => `Write “${piece}” here, and let the model write on`,

@@ -110,9 +110,13 @@ export const frame = {
 
   jump: {
     title: "Jump to",
-    placeholder: "cross 2.4, a tap, a piece …",
+    placeholder: "head 2, cross 2.4, a word, a step …",
     nothing: "Nothing has this name.",
     head: (kind: string, layer: number, number: number) => `${kind} ${layer}.${number}`,
+    headAlso: (layer: number, number: number) => `head ${number} block ${layer} layer ${layer}`,
+    headOnly: (number: number) => `head ${number}`,
+    examples: "For example",
+    word: (word: string, pieces: number, sequence: string) => `“${word}”, ${pieces} pieces of the ${sequence}`,
     piece: (piece: string, sequence: string) => `piece “${piece}” of the ${sequence}`,
   },
 
