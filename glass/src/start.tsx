@@ -5,6 +5,7 @@ import type { Source } from "./engine/header";
 import { followState, readAddress } from "./state/address";
 import { followChecks } from "./state/checking";
 import { followKeys } from "./state/keys";
+import { followFitting } from "./state/fitting";
 import { readoutFor } from "./state/inside";
 import { isPatch, labelsOf, spoken } from "./state/labels";
 import { fromHash, select } from "./state/selection";
@@ -55,6 +56,7 @@ export async function start(root: Element, from: Source, reckon: Reckoner): Prom
   followKeys();
   followTour();
   await readAddress();
+  followFitting();
   followState();
   followChecks();
 }

@@ -21,7 +21,7 @@ export interface HeadTags {
 
 export interface Looks {
   at: "end" | "first" | "all" | "one" | "few";
-  distance: number; // rounded, 0: its own position, or around it; counts only for "one" and "few"
+  distance: number | null; // rounded, 0: its own position, or around it; counts only for "one" and "few"; null: rows and columns are of two texts
   own: boolean; // whether most weight is on its own position
 }
 

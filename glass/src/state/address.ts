@@ -1,9 +1,10 @@
 // The address after '#' and the state, kept equal: selection, sentence, and what makes B differ from A.
 
-import { batch, effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { Patch } from "../engine/header";
 import { fromHash, select, selection, toHash, type Extra } from "./selection";
-import { ask, compare, mode, runA, source, UNCHANGED, whatIf, type Mode, type WhatIf } from "./store";
+import { ask, busy, compare, mode, runA, source, UNCHANGED, whatIf, type Mode, type WhatIf } from "./store";
+import { forgetTyped } from "./typing";
 
 const HOWS = ["zero", "mean", "set", "hide"];
 
@@ -51,14 +52,38 @@ function changeFrom(extra: Extra): WhatIf {
   return { ...UNCHANGED, pruned, text: extra.other || null, patches: patches.filter((patch) => known.has(patch.step)), forced, keep: extra.keep === "1" };
 }
 
-/** Shows what the address asks for. */
+/** What the back button returns to: the view, the sentence, and the changes; not which number is selected. */
+export function entryOf(hash: string): string {
+  const { chosen, extra } = fromHash(hash);
+  return JSON.stringify([chosen.view, ...["text", "other", "patches", "forced", "pruned", "keep"].map((key) => extra[key] ?? "")]);
+}
+
+/** How many addresses are being read: meanwhile the state is between two of them. */
+export const readingAddress = signal(0);
+
+/** Shows what the address asks for, whatever was shown before. */
 export async function readAddress(): Promise<void> {
-  const { chosen, extra } = fromHash(location.hash);
-  batch(() => select(chosen));
-  if (extra.text && extra.text !== runA.value?.text && source.value?.live) await ask(extra.text);
-  const wanted = changeFrom(extra);
+  readingAddress.value++;
+  try {
+    await show(location.hash);
+  } finally {
+    readingAddress.value--;
+  }
+}
+
+async function show(hash: string): Promise<void> {
+  const { chosen, extra } = fromHash(hash);
+  select(chosen);
+  forgetTyped();
+  const from = source.value;
+  const text = extra.text || (from?.header.traces[0]?.text ?? "");
+  if (text && (text !== runA.value?.text || busy.value === "A") && (from?.live || from?.header.traces.some((trace) => trace.text === text))) {
+    await compare(UNCHANGED); // B of the sentence before is not wanted
+    await ask(text);
+  }
+  if (hash !== location.hash || !source.value?.live) return; // another address is being read by now
   const wantedMode: Mode = extra.mode === "B" || extra.mode === "B-A" ? extra.mode : "A";
-  if (source.value?.live) await compare(wanted, wantedMode);
+  await compare(changeFrom(extra), wantedMode);
 }
 
 function write(address: string, newEntry: boolean): void {
@@ -70,21 +95,29 @@ function write(address: string, newEntry: boolean): void {
   }
 }
 
-/** From now on the address follows the state. A change of view is a new entry, so the back button returns to it. */
-export function followState(): void {
-  let pending = 0;
-  let view = selection.peek().view;
-  effect(() => {
-    const address = toHash(selection.value, extraOf());
+/** From now on the address follows the state. Another view, sentence or change is a new entry, so the back button returns to it. */
+export function followState(): () => void {
+  let pending: ReturnType<typeof setTimeout> | undefined;
+  let shown = entryOf(location.hash || toHash(selection.peek(), extraOf()));
+  const follow = (): void => {
+    const address = toHash(selection.peek(), extraOf());
+    if (readingAddress.peek() || address === location.hash) return;
+    write(address, entryOf(address) !== shown);
+    shown = entryOf(address);
+  };
+  const end = effect(() => {
+    void toHash(selection.value, extraOf());
     clearTimeout(pending);
-    pending = window.setTimeout(() => {
-      if (address === location.hash) return;
-      write(address, selection.peek().view !== view);
-      view = selection.peek().view;
-    }, 150);
+    pending = setTimeout(follow, 150);
   });
-  window.addEventListener("popstate", () => {
-    view = fromHash(location.hash).chosen.view ?? view;
-    void readAddress();
-  });
+  const read = (): void => {
+    shown = entryOf(location.hash || toHash({ ...selection.peek(), view: "whole" }, {}));
+    void readAddress().then(follow);
+  };
+  window.addEventListener("popstate", read);
+  return () => {
+    end();
+    clearTimeout(pending);
+    window.removeEventListener("popstate", read);
+  };
 }

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { breather, Cancelled } from "../analysis/breathe";
 import { verdictOf, type HeadPlace, type Worth as Found } from "../analysis/knockouts";
-import { tagsOf, type HeadTags } from "../analysis/tags";
+import { tagsOf, type HeadTags, type Pattern } from "../analysis/tags";
 import type { Run } from "../engine/header";
 import type { Attention } from "./anatomy";
 import { placeOf, readout } from "./inside";
@@ -17,10 +17,16 @@ const version = signal(0);
 
 export const keyAt = (at: Pick<HeadPlace, "z" | "head">): string => `${at.z}#${at.head}`;
 
+/** Places in two texts are not compared: there is no "same position" in another language. */
+export function tagsBetween(one: Pick<Attention, "queries" | "keys">, pattern: Pattern): HeadTags {
+  const found = tagsOf(pattern);
+  return one.queries === one.keys ? found : { ...found, looks: { ...found.looks, distance: null } };
+}
+
 function tagsAt(of: Run, one: Attention, head: number): HeadTags {
   const { data, shape } = of.pass.values(one.pattern.name);
   const [queries, keys] = shape.slice(-2) as [number, number];
-  return tagsOf({ data, offset: shape.length > 2 ? head * queries * keys : 0, queries, keys });
+  return tagsBetween(one, { data, offset: shape.length > 2 ? head * queries * keys : 0, queries, keys });
 }
 
 /** The tags of all heads of the shown run, filled by `followTags`. */

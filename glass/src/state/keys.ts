@@ -40,6 +40,15 @@ const ACTIONS: Record<string, () => void> = {
   x: knockOut, c: nextMode, "/": () => { open.value = "jump"; }, "?": () => { open.value = "keys"; },
 };
 
+/** Arrows move through the view's matrix when nothing else has the focus. */
+function moveInMatrix(event: KeyboardEvent): void {
+  const matrix = document.querySelector<HTMLElement>("main .matrix .body");
+  if (!event.key.startsWith("Arrow") || !matrix || (event.target !== document.body && (event.target as Element).id !== "view")) return;
+  event.preventDefault();
+  matrix.focus();
+  matrix.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, shiftKey: event.shiftKey }));
+}
+
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
@@ -49,7 +58,7 @@ export function followKeys(): void {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || open.value) return;
     const view = VIEWS[Number(event.key) - 1];
     const action = view ? () => select({ view }) : ACTIONS[event.key];
-    if (!action) return;
+    if (!action) return moveInMatrix(event);
     event.preventDefault();
     action();
   });

@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { breather, Cancelled } from "../analysis/breathe";
-import type { Run } from "../engine/header";
+import type { Checks, Run } from "../engine/header";
 import { sceneOf } from "../tour/prepare";
 import { stopsOf, type Stop } from "../tour/stops";
 import { isRecorded } from "./checking";
@@ -22,14 +22,28 @@ export const asking = computed(() => touring.value && chosen.value === null && s
 let known: Run | null = null;
 let working: AbortController | null = null;
 
+/** The checks of the recorded sentence, as soon as they are done: the tour ends with them, whatever was typed. */
+function checked(): Promise<Checks> {
+  return new Promise((done) => {
+    const end = checks.subscribe((found) => {
+      if (!found) return;
+      done(found);
+      queueMicrotask(() => end());
+    });
+  });
+}
+
 async function prepare(run: Run): Promise<void> {
   const about = header.peek();
   if (!about || known === run) return;
   working?.abort();
   working = new AbortController();
   stops.value = null;
-  const given = { header: about, run, sight: sightOf(run), attentions: attentions.peek(), checks: isRecorded(run) ? checks.peek() : null, shown: vocabularyText };
-  const scene = await sceneOf({ ...given, breathe: breather(working.signal), progress: (done, all) => { removed.value = { done, all }; } });
+  const { signal: cancelled } = working;
+  const given = { header: about, run, sight: sightOf(run), attentions: attentions.peek(), checks: null, shown: vocabularyText };
+  const found = await sceneOf({ ...given, breathe: breather(cancelled), progress: (done, all) => { removed.value = { done, all }; } });
+  const scene = { ...found, checks: await checked(), recorded: isRecorded(run) };
+  if (cancelled.aborted) throw new Cancelled();
   known = run;
   batch(() => {
     stops.value = stopsOf(scene);

@@ -119,7 +119,7 @@ const proof: Rule = {
   claim(scene) {
     const checks = scene.checks;
     if (!checks || !checks.compared) return null;
-    const numbers = { compared: checks.compared, steps: checks.steps.length, worst: checks.worst?.error ?? 0, worstStep: checks.worst?.step ?? "" };
+    const numbers = { compared: checks.compared, steps: checks.steps.length, worst: checks.worst?.error ?? 0, worstStep: checks.worst?.step ?? "", recorded: scene.recorded ?? true };
     const claim: Claim = { holds: checks.ok, numbers, text: tour.proof.text(numbers), at: { view: "proof" } };
     return claim;
   },

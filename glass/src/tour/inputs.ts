@@ -65,11 +65,12 @@ const pieces: Rule = {
     if (!words.length) return null;
     const longest = words.reduce((best, word) => (word.parts.length > best.parts.length ? word : best));
     const [word, count, parts] = [spelled(longest), longest.parts.length, longest.parts.map(bare)];
+    const spaced = /^[▁␣]/.test(longest.parts[0]!);
     const numbers = { sequence, from: longest.from, word, count, parts, words: words.length, vocabulary: vocabularySize(scene), pieces: scene.run.pieces[sequence]!.length };
     const at = { view: "pieces" as const, row: longest.from };
     if (count === 1) return { holds: true, numbers, text: tour.pieces.whole(numbers), at };
     const question = { ask: tour.pieces.ask(word), options: counted(count, [...word].length) };
-    return { holds: true, numbers, text: tour.pieces.text(numbers), note: tour.pieces.note, question, at };
+    return { holds: true, numbers, text: tour.pieces.text(numbers), ...(spaced && { note: tour.pieces.note(parts[0]!) }), question, at };
   },
 };
 

@@ -40,6 +40,7 @@ export interface Scene {
   costs: HeadCost[] | null; // null: this page cannot compute them
   decided: Decided[] | null;
   checks: Checks | null;
+  recorded?: boolean; // false: the checks are those of the recorded sentence, not of this run
   weight(name: string): Tensor | null;
   shown(id: number): string; // a piece as a reader sees it, without its space
   near(sequence: string, id: number, count: number): Near[];

@@ -6,7 +6,7 @@ import { candidateName, place, readout, selectPlace } from "../state/inside";
 import { force, source, whatIf } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas, type Drawing } from "./canvas";
-import { brief, percent, tiny } from "./format";
+import { brief, chance, percent } from "./format";
 import { palette } from "./palette";
 import { Piece, WithPieces } from "./tokens";
 
@@ -18,7 +18,7 @@ function height(probability: number): number {
   return Math.max(0, 1 + Math.log10(Math.max(probability, LOWEST)) / -Math.log10(LOWEST));
 }
 
-const LEFT = 42;
+const LEFT = 72;
 
 /** A curve from the most to the least likely one; the filled part is what a sampler allows. */
 const curve: Drawing = (pen, width, tall, colours) => {
@@ -35,7 +35,7 @@ const curve: Drawing = (pen, width, tall, colours) => {
     pen.fillStyle = colours.line;
     pen.fillRect(LEFT, y(share), across, 1);
     pen.fillStyle = colours.soft;
-    pen.fillText(share === 1 ? "100%" : share === 0.01 ? "1%" : tiny(share), LEFT - 5, y(share));
+    pen.fillText(`${Number((share * 100).toPrecision(1))}%`, LEFT - 5, y(share));
   }
   const probability = (rank: number): number => Math.exp(found.before[found.order[rank - 1]!]!);
   const fill = (from: number, to: number, colour: string): void => {
@@ -72,7 +72,7 @@ function drawBounds(pen: CanvasRenderingContext2D, place: { x: number; across: n
   pen.lineWidth = 1;
   pen.setLineDash([4, 3]);
   pen.textAlign = "right";
-  const lines = [[found.ceiling, T.choice.ceilingLine(percent(found.ceiling)), 9], [found.floor, T.choice.floorLine(tiny(found.floor)), -8]] as const;
+  const lines = [[found.ceiling, T.choice.ceilingLine(percent(found.ceiling)), 9], [found.floor, T.choice.floorLine(chance(found.floor)), -8]] as const;
   for (const [share, text, by] of lines) {
     const y = Math.round(place.y(share)) + 0.5;
     pen.beginPath();
@@ -99,6 +99,7 @@ export function Curve() {
     <figure class="curve">
       <h3>{T.choice.all(found.order.length)}</h3>
       <div><Canvas draw={curve} label={T.choice.allLabel(found.order.length, top)} /></div>
+      <figcaption class="note">{T.choice.logNote}</figcaption>
     </figure>
   );
 }
@@ -107,11 +108,6 @@ export function Curve() {
 function LogBar({ share, on }: { share: number; on: boolean }) {
   const colours = palette.value;
   return <i style={{ width: `${100 * height(share)}%`, background: on ? colours?.share.css[200] : colours?.line }} />;
-}
-
-/** Four digits are too many for a glance: 92.0%, 4.9e-4. */
-function chance(share: number): string {
-  return share < 0.001 ? share.toExponential(1) : percent(share);
 }
 
 /** For the selected candidate: B must write it here. */
@@ -155,7 +151,7 @@ export function Candidates() {
     <section class="candidates">
       <h3>{few && said.kind !== "span" ? T.choice.tableClasses : T.choice.table}</h3>
       <table>
-        <thead><tr><td /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><td />{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
+        <thead><tr><td /><th>{words.candidate}</th><th class="num">{words.logit}</th><th class="num">{words.probability}</th><th title={words.barNote}>{words.bar}</th>{inA.value && <th class="num">{words.inA}</th>}{sampled && <th class="num">{words.after}</th>}</tr></thead>
         <tbody>{ids.map((id) => <Row id={id} sampled={sampled} key={id} />)}</tbody>
       </table>
       <Force />

@@ -35,6 +35,20 @@ export function percent(value: number): string {
   return `${shown.toFixed(Math.abs(shown) >= 99.95 ? 0 : 1).replace("-", MINUS)}%`;
 }
 
+/** A probability as a percentage that also says how small a small one is: "4.9%", "0.064%", "0.000020%". */
+export function chance(value: number): string {
+  const shown = value * 100;
+  if (shown >= 0.0995 || shown === 0) return percent(value);
+  if (shown < 1e-8) return "under 0.00000001%";
+  return `${shown.toFixed(Math.min(8, 1 - Math.floor(Math.log10(shown))))}%`;
+}
+
+/** A loss in a sentence or a label: what is next to nothing has no digits that would mean something. */
+export function loss(value: number): string {
+  if (value !== 0 && Math.abs(value) < 0.001) return "less than 0.001";
+  return nats(value);
+}
+
 /** Nats and other small sums: three digits after the point. */
 export function nats(value: number): string {
   return Math.abs(value) < 0.0005 ? "0" : value.toFixed(Math.abs(value) < 10 ? 3 : 1).replace("-", MINUS);

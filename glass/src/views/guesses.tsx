@@ -1,7 +1,7 @@
 // The best guess at every point of the stream: a canvas with a word in each cell, moved through by arrow keys.
 
-import { computed, signal, type ReadonlySignal } from "@preact/signals";
-import { useMemo, useRef } from "preact/hooks";
+import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Guess } from "../analysis/lens";
 import { spoken, visible } from "../state/labels";
 import { T } from "../state/strings";
@@ -214,6 +214,19 @@ function Table({ props }: { props: GuessProps }) {
   );
 }
 
+/** Brings the selected column between the names of the rows and the right edge. */
+function useScrolled(props: GuessProps, place: Layout, there: boolean) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => effect(() => {
+    const [cells, left] = [box.current, props.picked.value.place * place.across];
+    if (!cells) return;
+    const room = cells.clientWidth - place.left;
+    if (left < cells.scrollLeft) cells.scrollLeft = left;
+    else if (left + place.across > cells.scrollLeft + room) cells.scrollLeft = left + place.across - room;
+  }), [props.picked, place.left, place.across, there]);
+  return box;
+}
+
 export function Guesses(props: GuessProps) {
   const { ref, width } = useWidth();
   const hover = useMemo(() => signal<{ point: number; place: number } | null>(null), []);
@@ -225,11 +238,15 @@ export function Guesses(props: GuessProps) {
   const aloud = useMemo(() => computed(() => spoken(said.value)), [said]);
   const place = layout(Math.max(width.value, 240), props);
   const names = [...props.points].reverse();
+  const drawn = !asTable.value && width.value > 0;
+  const box = useScrolled(props, place, drawn);
+  const wider = drawn && place.left + place.across * props.places.length > width.value + 2;
   return (
     <figure class="matrix guesses">
       <div ref={ref} />
-      {asTable.value ? <Table props={props} /> : width.value > 0 && (
-        <div class="cells">
+      {wider && <p class="note">{T.stream.scrolls(props.places.length)}</p>}
+      {asTable.value ? <Table props={props} /> : drawn && (
+        <div class={wider ? "cells wider" : "cells"} ref={box}>
           <div class="corner" style={{ width: `${place.left}px` }} aria-hidden="true"><span>{T.stream.says} →</span></div>
           <Columns props={props} place={place} below={false} />
           <div class="rows" style={{ width: `${place.left}px` }} aria-hidden="true">

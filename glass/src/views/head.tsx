@@ -10,7 +10,7 @@ import { attention, attentions, hasPatch, mode, run, selectNumber, source, tenso
 import { T } from "../state/strings";
 import { keyOf, withoutHead, worths } from "../state/worth";
 import { cellsOf, EMPTY, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
-import { brief, percent } from "./format";
+import { loss, percent } from "./format";
 import { Gates } from "./gates";
 import { HeadVectors } from "./head-vectors";
 import { Matrix, type Axis } from "./matrix";
@@ -75,7 +75,7 @@ function Chooser({ now }: { now: Attention }) {
 function HeadThumbs({ one }: { one: Attention }) {
   const items = useMemo(() => Array.from({ length: one.heads }, (_, head) => ({
     name: T.head.head(head + 1),
-    note: !source.peek()?.live ? undefined : computed(() => { const worth = worths.value.get(keyOf(one, head)); return worth ? T.head.note(brief(worth.loss)) : "\u00a0"; }),
+    note: !source.peek()?.live ? undefined : computed(() => { const worth = worths.value.get(keyOf(one, head)); return worth ? T.head.note(loss(worth.loss)) : "\u00a0"; }),
     cells: computed(() => patternCells(one, head) ?? EMPTY),
   })), [one]);
   const marked = items.map((item, head) => { const patch = withoutHead(one, head); return { ...item, patched: patch !== null && hasPatch(patch) }; });

@@ -3,9 +3,11 @@
 import { chosenHead, keyAt, ranking, verdict, type Ranked } from "../state/headfacts";
 import { T } from "../state/strings";
 import { ofNumber, ofVector } from "../state/worth";
+import { placeLabels, type Label } from "../analysis/placelabels";
 import { useWidth } from "./canvas";
-import { brief, nats, percent } from "./format";
-import { chooseHead, longTag, nameOfHead } from "./heads-map";
+import { brief, loss, nats, percent } from "./format";
+import { chooseHead, nameOfHead } from "./heads-map";
+import { longTag } from "./tagnames";
 
 const HEIGHT = 220;
 const PAD = { left: 46, right: 12, top: 12, bottom: 26 };
@@ -21,31 +23,24 @@ function at(one: Ranked, scale: Scale): [number, number] {
   return [x, PAD.top + ((scale.high - one.loss) / (scale.high - scale.low)) * (HEIGHT - PAD.top - PAD.bottom)];
 }
 
-/** The heads whose names fit without covering each other. */
-function labelled(wanted: Ranked[], scale: Scale): Set<string> {
-  const taken: number[] = [];
-  const found = new Set<string>();
-  for (const one of wanted) {
-    const [, y] = at(one, scale);
-    if (taken.some((other) => Math.abs(other - y) < 13)) continue;
-    taken.push(y);
-    found.add(keyAt(one.place));
-  }
-  return found;
+/** The names that fit where they cover neither a point nor each other: at the right or left of their point, above or below it. */
+function labelled(wanted: Ranked[], all: Ranked[], scale: Scale): Map<string, Label> {
+  const points = all.map((one) => { const [x, y] = at(one, scale); return { key: keyAt(one.place), x, y }; });
+  const names = wanted.map((one) => { const [x, y] = at(one, scale); return { key: keyAt(one.place), x, y, text: nameOfHead(one.place) }; });
+  return placeLabels(names, points, { left: PAD.left, right: scale.width, top: 0, bottom: HEIGHT - PAD.bottom + 8 });
 }
 
 /** Shapes say which kind of attention: a disc looks back or around, a square reads the other stack. */
-function Mark({ one, scale, on, labelled }: { one: Ranked; scale: Scale; on: boolean; labelled: boolean }) {
+function Mark({ one, scale, on, label }: { one: Ranked; scale: Scale; on: boolean; label: Label | undefined }) {
   const [x, y] = at(one, scale);
   const cross = one.place.kind.includes("cross");
-  const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), nats(one.loss));
-  const left = x > scale.width / 2;
-  const low = Math.abs(one.loss) <= (verdict.value?.little ?? 0); // its name goes below the crowd at zero
+  const words = T.heads.point(nameOfHead(one.place), percent(one.tags?.sharpness ?? 0), loss(one.loss));
   return (
     <g class={on ? "dot on" : "dot"} onClick={() => chooseHead(one.place)}>
       <title>{words}</title>
       {cross ? <rect x={x - 4.5} y={y - 4.5} width={9} height={9} /> : <circle cx={x} cy={y} r={5} class={one.place.stack === "encoder" ? "hollow" : undefined} />}
-      {labelled && <text x={left ? x - 8 : x + 8} y={low ? y + 17 : y + 4} text-anchor={left ? "end" : "start"}>{nameOfHead(one.place)}</text>}
+      {label && Math.abs(label.y - 4 - y) > 20 && <line class="leader" x1={x} y1={y} x2={label.x} y2={label.y < y ? label.y + 3 : label.y - 10} />}
+      {label && <text x={label.x} y={label.y} text-anchor={label.anchor}>{nameOfHead(one.place)}</text>}
     </g>
   );
 }
@@ -90,14 +85,14 @@ export function HeadsChart() {
   const scale: Scale = { width: Math.max(220, Math.min(520, width.value)), low: low - margin, high: high + margin };
   const chosen = chosenHead.value;
   const idle = verdict.value?.sharpIdle?.worth.place;
-  const named = labelled(all.filter((one, i) => i < 3 || one.place === idle || (chosen && keyAt(one.place) === keyAt(chosen))), scale);
+  const named = labelled(all.filter((one, i) => i < 3 || one.place === idle || (chosen && keyAt(one.place) === keyAt(chosen))), all, scale);
   return (
     <figure class="headschart">
       <h3>{T.heads.chart}</h3>
       <div ref={ref} />
       <svg width={scale.width} height={HEIGHT} role="img" aria-label={T.heads.chartLabel(all.length)}>
         <Axes scale={scale} />
-        {all.map((one) => <Mark key={keyAt(one.place)} one={one} scale={scale} on={chosen !== null && keyAt(chosen) === keyAt(one.place)} labelled={named.has(keyAt(one.place))} />)}
+        {all.map((one) => <Mark key={keyAt(one.place)} one={one} scale={scale} on={chosen !== null && keyAt(chosen) === keyAt(one.place)} label={named.get(keyAt(one.place))} />)}
       </svg>
       <figcaption class="note">{ofNumber.value ? T.heads.worthNumber : ofVector.value ? T.heads.worthVector : T.heads.worth} · <MarksLegend all={all} /> <span class="cornerkey" aria-hidden="true" /> {T.heads.corner}</figcaption>
     </figure>

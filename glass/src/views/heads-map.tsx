@@ -3,7 +3,6 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { HeadPlace } from "../analysis/knockouts";
-import type { Looks } from "../analysis/tags";
 import type { Attention } from "../state/anatomy";
 import { chosenHead, counted, keyAt, ranking, tags } from "../state/headfacts";
 import { grid, tokensBefore } from "../state/image";
@@ -13,9 +12,10 @@ import { T } from "../state/strings";
 import { withoutHead, worths } from "../state/worth";
 import { Canvas, type Drawing } from "./canvas";
 import { cellsOf, drawCells, type Cells } from "./cells";
-import { brief } from "./format";
+import { loss as lossText } from "./format";
 import { overlay } from "./overlay";
 import { palette } from "./palette";
+import { longTag, shortTag } from "./tagnames";
 
 const LARGEST = 96; // rows or columns of a small picture; of more, the strongest of each block is shown
 
@@ -33,19 +33,6 @@ export function smaller(cells: Cells): Cells {
     }
   }
   return { ...cells, values, offset: 0, rows, columns };
-}
-
-/** "−1", "end": what a head looks at, in a few letters. */
-export function shortTag({ at, distance, own }: Looks): string {
-  const words = T.heads.tags;
-  if (at === "end" || at === "first" || at === "all") return words[at];
-  return distance === 0 ? (own ? words.same : words.around) : distance < 0 ? words.back(-distance) : words.ahead(distance);
-}
-
-export function longTag({ at, distance, own }: Looks): string {
-  const words = T.heads.looks;
-  if (at === "end" || at === "first" || at === "all") return words[at];
-  return words[at](distance === 0 ? (own ? words.same : words.around) : distance < 0 ? words.back(-distance) : words.ahead(distance));
 }
 
 export function nameOfHead(at: HeadPlace): string {
@@ -91,7 +78,7 @@ function HeadThumb({ one, at, top }: { one: Attention; at: HeadPlace; top: Reado
   const chosen = chosenHead.value;
   const on = chosen !== null && keyAt(chosen) === key;
   const patch = withoutHead(one, at.head);
-  const words = [nameOfHead(at), found && longTag(found.looks), loss !== null && brief(loss)].filter(Boolean).join(", ");
+  const words = [nameOfHead(at), found && longTag(found.looks), loss !== null && lossText(loss)].filter(Boolean).join(", ");
   return (
     <button type="button" role="radio" aria-checked={on} tabIndex={on ? 0 : -1} aria-label={words} title={words} class={patch && hasPatch(patch) ? "patched" : undefined} onClick={() => chooseHead(at)} data-key={key}>
       <Canvas draw={draw} />

@@ -9,7 +9,7 @@ import { spoken } from "../state/labels";
 import { attentions, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { heads, measure, ofNumber, ofVector, removal, stopMeasuring, stopped, worths } from "../state/worth";
-import { nats, percent } from "./format";
+import { loss as nats, percent } from "./format";
 import { HeadsChart, HeadsRanking } from "./heads-chart";
 import { HeadsMap, nameOfHead } from "./heads-map";
 import { HeadPattern, Rollout } from "./heads-pattern";
@@ -65,6 +65,7 @@ function Verdict() {
     <p class="lead verdict">
       {first} {!small && found.idle > 0 && words.idle(found.idle, found.count, nats(found.little))}
       {" "}{sharpIdle && <b>{words.sharp(nameOfHead(sharpIdle.worth.place), percent(sharpIdle.tags.top), nats(sharpIdle.worth.total))}</b>}
+      {!sharpIdle && words.noSharp}
       {" "}{harmful && !ofVector.value && words.harmful(nameOfHead(harmful.place), nats(-harmful.total))}
     </p>
   );

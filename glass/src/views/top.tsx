@@ -1,50 +1,25 @@
 // The sentence, its answer, and which of the two runs is shown.
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { open } from "../state/keys";
-import { ask, busy, changed, mode, runA, runB, source, trouble, type Mode } from "../state/store";
+import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
 import { T } from "../state/strings";
+import { forgetAnswered, refused, submit, type, typed } from "../state/typing";
 import { TourButton } from "../tour/tour";
 import { editing } from "../state/whatif";
 
-const typed = signal<string | null>(null); // what is in the field, while it differs from A's text
-const PAUSE = 350; // milliseconds without a key before the model answers
-const QUICK = 600; // a model that needs longer waits for Enter
-
-let pending = 0;
-let lasted = 0; // milliseconds of the latest answer
-
-async function answer(text: string): Promise<void> {
-  clearTimeout(pending);
-  const from = performance.now();
-  trouble.value = "";
-  if (text && text !== runA.value?.text) await ask(text);
-  lasted = performance.now() - from;
-}
-
-function onInput(text: string): void {
-  typed.value = text;
-  clearTimeout(pending);
-  if (lasted < QUICK && text.trim()) pending = window.setTimeout(() => void answer(text.trim()), PAUSE);
-}
-
-/** Only what was answered: not what was refused, or typed in the meantime. */
-function forgetTyped(): void {
-  if (!typed.value?.trim() || typed.value.trim() === runA.value?.text) typed.value = null;
-}
-
 function Sentence() {
   const [from, run] = [source.value, runA.value];
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void answer((typed.value ?? "").trim()).then(forgetTyped);
-  };
   if (!from?.live || readsImage.value) return <Recorded />;
   return (
-    <form class="ask" onSubmit={submit} role="search">
-      <input type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" value={typed.value ?? run?.text ?? ""} onInput={(event) => onInput(event.currentTarget.value)} onBlur={forgetTyped} />
+    <form class="ask" onSubmit={(event) => { event.preventDefault(); void submit(); }} role="search">
+      <input
+        type="text" aria-label={T.sentence} spellcheck={false} autocomplete="off" list="recorded" placeholder={run?.text} value={typed.value ?? run?.text ?? ""}
+        aria-invalid={refused.value ? "true" : undefined} aria-describedby={refused.value ? "refused" : undefined} onInput={(event) => type(event.currentTarget.value)} onBlur={forgetAnswered}
+      />
       <datalist id="recorded">{from.header.traces.map((trace) => <option key={trace.text} value={trace.text} />)}</datalist>
       <button type="submit" disabled={busy.value === "A"}>{busy.value === "A" ? T.running : T.run}</button>
+      {refused.value && <p class="refused" id="refused" role="alert">{refused.value} {run && T.stillShown(run.text)}</p>}
     </form>
   );
 }

@@ -89,10 +89,11 @@ function Controls({ player }: { player: Player }) {
 function Arrow({ box, tower, of, placed }: { box: Box; tower: Tower; of: Run; placed: Placed }) {
   const row = rowIn(tower, of);
   const cells = useMemo(() => computed<Cells | null>(() => {
-    const shown = tensorShown(box.result.name);
-    const part = shown && rowOf(shown, row, namesOf(tower, of).length);
+    const now = run.value; // not `of`: the strip is drawn again before this component is, and another run may have fewer rows
+    const shown = now && tensorShown(box.result.name);
+    const part = shown && rowOf(shown, rowIn(tower, now), namesOf(tower, now).length);
     return part ? cellsOf({ data: part, shape: [1, part.length], signed: true }, [], largest(part) * 0.6) : null;
-  }), [box, row, of, tower]);
+  }), [box, tower]);
   const data = cells.value;
   const there = useMemo(() => computed(() => cells.value ?? EMPTY), [cells]);
   if (!data || box.result.axes.at(-1) === "vocabulary") return null;

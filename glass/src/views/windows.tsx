@@ -3,10 +3,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { visible } from "../state/labels";
 import { open } from "../state/keys";
-import { select } from "../state/selection";
-import { attentions, program, run, selectNumber } from "../state/store";
+import { examples, matching, type Found } from "../state/jumping";
 import { T } from "../state/strings";
 
 /** A modal window: Escape and the button close it, and focus returns to where it was. */
@@ -17,8 +15,10 @@ function Window({ title, children }: { title: string; children: ComponentChildre
     ref.current!.showModal();
     return () => { if (before instanceof HTMLElement) before.focus(); };
   }, []);
+  // A field of a search would take the first Escape to empty itself.
+  const escape = (event: KeyboardEvent): void => { if (event.key === "Escape") { event.preventDefault(); open.value = ""; } };
   return (
-    <dialog ref={ref} aria-label={title} onClose={() => { open.value = ""; }}>
+    <dialog ref={ref} aria-label={title} onKeyDown={escape} onClose={() => { open.value = ""; }}>
       <h2>{title}</h2>
       {children}
       <button type="button" onClick={() => { open.value = ""; }}>{T.compare.close}</button>
@@ -34,32 +34,7 @@ function Keys() {
   );
 }
 
-interface Found {
-  name: string;
-  go(): void;
-}
-
-/** Everything that can be jumped to: heads ("cross 2.4"), steps by their names, pieces. */
-function everything(): Found[] {
-  const heads = attentions.value.flatMap((one) => Array.from({ length: one.heads }, (_, head): Found => {
-    const kind = [one.stack, one.kind.replace("_attention", "").replaceAll("_", " ")].filter(Boolean).join(" ");
-    return { name: T.jump.head(kind, one.layer + 1, head + 1), go: () => select({ view: "head", stack: one.stack, kind: one.kind, layer: one.layer, head, tap: "" }) };
-  }));
-  const pieces = Object.entries(run.value?.pieces ?? {}).flatMap(([sequence, all]) => all.map((piece, at): Found => ({
-    name: T.jump.piece(visible(piece), sequence),
-    go: () => select(attentions.value.some((one) => one.queries === sequence) ? { query: at } : { key: at }),
-  })));
-  const steps = (program.value?.steps ?? []).map((step): Found => ({ name: step.name, go: () => { selectNumber(step.name, step.shape.map(() => 0)); select({ view: "proof" }); } }));
-  return [...heads, ...pieces, ...steps];
-}
-
 const looked = signal("");
-
-/** Those that contain every word that was typed. */
-function matching(text: string): Found[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return everything().filter((one) => words.every((word) => one.name.toLowerCase().includes(word))).slice(0, 12);
-}
 
 function Jump() {
   const found = matching(looked.value);
@@ -69,7 +44,8 @@ function Jump() {
       <form onSubmit={(event) => { event.preventDefault(); go(found[0]); }}>
         <input type="search" aria-label={T.jump.title} placeholder={T.jump.placeholder} value={looked.value} onInput={(event) => { looked.value = event.currentTarget.value; }} />
       </form>
-      <ul class="found">{found.map((one) => <li key={one.name}><button type="button" onClick={() => go(one)}>{one.name}</button></li>)}</ul>
+      {!looked.value.trim() && <p class="note">{T.jump.examples} {examples().map((text) => <button type="button" class="plain" key={text} onClick={() => { looked.value = text; }}>{text}</button>)}</p>}
+      <ul class="found">{found.map((one, i) => <li key={i}><button type="button" onClick={() => go(one)}>{one.name}</button></li>)}</ul>
       {!found.length && <p class="note">{T.jump.nothing}</p>}
     </Window>
   );

@@ -8,7 +8,7 @@ import { picked } from "../state/selection";
 import { hasPatch, mode, run, runA, runB, source } from "../state/store";
 import { T } from "../state/strings";
 import { askWorths, choicesOf, keyOf, logProbOf, withoutHead, worths } from "../state/worth";
-import { brief, withSign } from "./format";
+import { brief, loss, withSign } from "./format";
 import { WithPieces } from "./tokens";
 
 const LITTLE = 0.1; // nats
@@ -39,8 +39,8 @@ function Measured({ one, head }: { one: Attention; head: number }) {
   const say = worth.loss < 0 ? words.worthGain : words.worthText;
   return (
     <>
-      <p class="big">{brief(worth.loss)}<small> nats</small></p>
-      <p>{say(brief(Math.abs(worth.loss)), brief(before), brief(before - worth.loss))}{" "}
+      <p class="big">{loss(worth.loss)}<small> nats</small></p>
+      <p>{say(loss(Math.abs(worth.loss)), brief(before), brief(before - worth.loss))}{" "}
         {piece && worth.loss > LITTLE && <WithPieces text={words.worthMost(spoken(piece), brief(worth.rows[most]!))} />}</p>
       {worth.loss < LITTLE && <p class="note">{words.worthLittle}</p>}
     </>

@@ -7,6 +7,8 @@ export const frame = {
   sentence: "The sentence that the model reads",
   run: "Run",
   running: "computing…",
+  nothingTyped: "There is nothing to read: type a sentence.",
+  stillShown: (text: string) => `The page still shows “${text}”.`,
   answer: "What the model answers",
   image: "The image that the model reads",
   recordedOnly: "This page has no weights, so it shows recorded sentences only.",
@@ -110,9 +112,13 @@ export const frame = {
 
   jump: {
     title: "Jump to",
-    placeholder: "cross 2.4, a tap, a piece …",
+    placeholder: "head 2, cross 2.4, a word, a step …",
     nothing: "Nothing has this name.",
     head: (kind: string, layer: number, number: number) => `${kind} ${layer}.${number}`,
+    headAlso: (layer: number, number: number) => `head ${number} block ${layer} layer ${layer}`,
+    headOnly: (number: number) => `head ${number}`,
+    examples: "For example",
+    word: (word: string, pieces: number, sequence: string) => `“${word}”, ${pieces} pieces of the ${sequence}`,
     piece: (piece: string, sequence: string) => `piece “${piece}” of the ${sequence}`,
   },
 

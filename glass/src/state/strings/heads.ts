@@ -18,9 +18,10 @@ export const heads = {
   looks: {
     end: "mostly the end", first: "mostly the first piece", all: "everything equally",
     one: (where: string) => `one piece, ${where}`, few: (where: string) => `a few pieces, ${where}`,
+    anywhere: { one: "one piece", few: "a few pieces" },
     same: "same position", around: "around itself", back: (count: number) => (count === 1 ? "the previous one" : `about ${count} back`), ahead: (count: number) => (count === 1 ? "the next one" : `about ${count} ahead`),
   },
-  tags: { end: "end", first: "first", all: "all", same: "=", around: "≈", back: (count: number) => `−${count}`, ahead: (count: number) => `+${count}` },
+  tags: { end: "end", first: "first", all: "all", one: "one", few: "few", same: "=", around: "≈", back: (count: number) => `−${count}`, ahead: (count: number) => `+${count}` },
 
   verdict: {
     most: (name: string, loss: string, times: string) => `Head ${name} is worth most: without it the answer loses ${loss} nats, so it is ${times} less probable.`,
@@ -28,8 +29,9 @@ export const heads = {
     mostNumber: (name: string, change: string) => `Head ${name} is worth most: without it the number changes by ${change}.`,
     idle: (idle: number, count: number, little: string) => `${COUNTS.format(idle)} of ${COUNTS.format(count)} heads cost at most ${little} each.`,
     sharp: (name: string, top: string, loss: string) => `Head ${name} is sharp, it puts ${top} of each row on one piece, and yet without it the answer loses ${loss}: attention is not effect.`,
+    noSharp: "No head here is both sharp and worth next to nothing.",
     harmful: (name: string, gain: string) => `Without head ${name} the answer would even be more probable (by ${gain} nats).`,
-    allSmall: (name: string, loss: string) => `No single head matters much: even without ${name}, the most valuable, the answer loses only ${loss} nats. The others make up for each one that is missing.`,
+    allSmall: (name: string, loss: string) => `No single head matters much: even without ${name}, the most valuable, the answer loses just ${loss} nats. The others make up for each one that is missing.`,
   },
   progress: (done: number, all: number) => `${COUNTS.format(done)} of ${COUNTS.format(all)} heads removed and put back`,
   stop: "Stop", resume: "Measure the rest",

@@ -32,6 +32,7 @@ export const stream = {
   } as Record<string, string>,
   looksBack: "looks back",
   here: "here",
+  scrolls: (count: number) => `${COUNTS.format(count)} columns, more than fit here: scroll sideways ↔, or select one and press → or ←.`,
   hereNote: "◂: from here on the best guess never changes",
   after: "after",
   before: "piece before", piece: "piece",

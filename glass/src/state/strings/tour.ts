@@ -70,7 +70,7 @@ export const tour = {
     whole: (n: { vocabulary: number; words: number }) =>
       `The model does not read letters or words. It has a fixed list of ${n.vocabulary ? `${count(n.vocabulary)} ` : ""}pieces. ` +
       (n.words === 1 ? "Here it has your word as a whole." : `Here every one of your ${word(n.words)} words is one piece.`),
-    note: "A pale ␣ is a space. It belongs to the piece after it, so “apple” at the beginning of a line and inside it are different pieces.",
+    note: (first: string) => `A pale ␣ is a space. It belongs to the piece after it: “␣${first}”, with its space, and “${first}”, without one, would be different pieces.`,
   },
   row: {
     title: "What is a word to a computer?",
@@ -175,8 +175,9 @@ export const tour = {
   },
   proof: {
     title: "Can you believe this page?",
-    text: (n: { compared: number; worst: number }) =>
-      `${count(n.compared)} numbers of this run were computed again here and compared with those that Python recorded. The largest difference is ` +
+    text: (n: { compared: number; worst: number; recorded: boolean }) =>
+      (n.recorded ? "" : "Python never saw this sentence. It went through the same arithmetic as the recorded one, and that was checked: ") +
+      `${count(n.compared)} numbers of ${n.recorded ? "this run" : "the recorded sentence"} were computed again here and compared with those that Python recorded. The largest difference is ` +
       `${n.worst === 0 ? "0" : n.worst.toExponential(0).replace("e-", "e−")} of the largest value of its step.`,
   },
 };
