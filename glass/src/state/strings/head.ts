@@ -69,7 +69,7 @@ export const head = {
   worthPending: "Running the model without this head…",
   worthRecorded: "This page has no weights, so it cannot run the model without this head.",
   worthNothing: "This model gives no probabilities, so there is no log P to lose.",
-  worthHow: "Removed: the head's mixture is replaced by its mean over the positions.",
+  worthHow: { mean: "Removed: the head's mixture is replaced by its mean over the positions.", zero: "Removed: the head's mixture is set to 0." },
   remove: "Remove this head (x)",
   giveBack: "Give this head back (x)",
   note: (loss: string) => `worth ${loss}`,
