@@ -165,3 +165,13 @@ test("a head is removed by its mean, unless the reader chose 0", () => {
   assert.deepEqual(withoutHead(one, 0), { step: "z", how: "mean" });
   assert.deepEqual(withoutHead(one, 0, "zero"), { step: "z", how: "zero" });
 });
+
+test("a row of the output is called by the piece that it writes, so it is compared only where both write the same", () => {
+  withStep();
+  source.value = { ...source.value!, header: { ...source.value!.header, program: { ...source.value!.header.program, outputs: { logits: "z" } } } as unknown as Header };
+  const writing = (ids: number[], first: number): Run => ({ ...numbered("one", [5, 6], first), written: { ids, pieces: [] } });
+  [runA.value, runB.value, mode.value] = [writing([7, 8], 0), writing([7, 9], 10), "B"];
+  assert.equal(both.value, null);
+  select({ row: 0 });
+  assert.deepEqual(both.value, { before: 0, after: 10 });
+});

@@ -161,7 +161,9 @@ export interface Both {
 export const both = computed<Both | null>(() => {
   const [at, a, b] = [focus.value, runA.value, runB.value];
   if (!at || !a || !b || mode.value === "A" || whyNoDifference(a, b)) return null;
-  const other = at.step.shape.some((size, axis) => typeof size === "string" && a.ids[size]?.[at.index[axis]!] !== b.ids[size]?.[at.index[axis]!]);
+  const reads = at.step.shape.some((size, axis) => typeof size === "string" && a.ids[size]?.[at.index[axis]!] !== b.ids[size]?.[at.index[axis]!]);
+  const row = at.index.at(-2) ?? 0;
+  const other = reads || (isOutputRow(at.step) && a.written?.ids[row] !== b.written?.ids[row]); // a row is called by the piece that it writes
   const [before, after] = [a, b].map((of) => of.pass.values(at.step.name)) as [Tensor, Tensor];
   return other || !sameShape(before, after) ? null : { before: before.data[placeOf(before.shape, at.index)]!, after: after.data[placeOf(after.shape, at.index)]! };
 });

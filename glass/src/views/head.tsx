@@ -83,9 +83,9 @@ function HeadThumbs({ one }: { one: Attention }) {
 }
 
 /** One cell in words. */
-function saying(rows: Axis, columns: Axis): (row: number, column: number, value: number) => string {
+function saying(rows: { value: Axis }, columns: { value: Axis }): (row: number, column: number, value: number) => string {
   return (row, column, value) => {
-    const [query, key] = [spoken(rows.labels[row] ?? ""), spoken(columns.labels[column] ?? "")];
+    const [query, key] = [spoken(rows.value.labels[row] ?? ""), spoken(columns.value.labels[column] ?? "")];
     if (showing.value !== "B-A") return T.head.cell(query, key, percent(value));
     const change = percent(Math.abs(value));
     return T.head.cellMinus(query, key, value < 0 ? T.head.less(change) : T.head.more(change));
@@ -102,7 +102,7 @@ function Pattern({ one, rows, columns }: { one: Attention; rows: { value: Axis }
   return (
     <section class="panel">
       <h3>{T.head.pattern}<small>{showing.value !== "B-A" ? T.head.patternNote : same.value ? T.head.minusNone : T.head.minusNote}</small></h3>
-      <Matrix cells={cells} rows={rows as never} columns={columns as never} picked={at} onPick={onPick} title={title} say={saying(rows.value, columns.value)} />
+      <Matrix cells={cells} rows={rows as never} columns={columns as never} picked={at} onPick={onPick} title={title} say={saying(rows, columns)} />
     </section>
   );
 }

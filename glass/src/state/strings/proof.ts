@@ -8,7 +8,7 @@ export const proof = {
     `This page computed ${COUNTS.format(steps)} steps again, and compared ${COUNTS.format(numbers)} numbers with those that Python recorded.` +
     (only ? ` ${COUNTS.format(only)} more ${only === 1 ? "step is" : "steps are"} only recorded: ${only === 1 ? "its numbers are" : "their numbers are"} Python's own, shown with ○ and not checked here.` : ""),
   ofRecorded: (which: "A" | "B", text: string) =>
-    `These counts and errors are those of the recorded text “${text}”. ${which === "B" ? "B" : "The text that is shown"} has no record of Python: for it only the rules below are checked.`,
+    `These counts and errors belong to the recorded text “${text}”, not to ${which === "B" ? "B" : "the text that is shown"}: Python has no record of ${which === "B" ? "B" : "it"}, so only the rules below are checked for it.`,
   pending: "Checking…",
   failed: "The page and Python disagree. Do not trust what this page shows.",
   rules: "Rules that every pass must keep",
