@@ -157,15 +157,21 @@ export interface Both {
   after: number;
 }
 
+/** Whether a place of a step is of other pieces in A than in B: those it reads, or the one that its row writes. */
+export function otherPieces(step: Step, index: readonly number[]): boolean {
+  const [a, b] = [runA.value, runB.value];
+  if (!a || !b) return false;
+  const reads = step.shape.some((size, axis) => typeof size === "string" && a.ids[size]?.[index[axis]!] !== b.ids[size]?.[index[axis]!]);
+  const row = index.at(-2) ?? 0;
+  return reads || (isOutputRow(step) && a.written?.ids[row] !== b.written?.ids[row]);
+}
+
 /** The selected number in A and in B; null where it is of other pieces in A, or while only A is shown. */
 export const both = computed<Both | null>(() => {
   const [at, a, b] = [focus.value, runA.value, runB.value];
-  if (!at || !a || !b || mode.value === "A" || whyNoDifference(a, b)) return null;
-  const reads = at.step.shape.some((size, axis) => typeof size === "string" && a.ids[size]?.[at.index[axis]!] !== b.ids[size]?.[at.index[axis]!]);
-  const row = at.index.at(-2) ?? 0;
-  const other = reads || (isOutputRow(at.step) && a.written?.ids[row] !== b.written?.ids[row]); // a row is called by the piece that it writes
+  if (!at || !a || !b || mode.value === "A" || whyNoDifference(a, b) || otherPieces(at.step, at.index)) return null;
   const [before, after] = [a, b].map((of) => of.pass.values(at.step.name)) as [Tensor, Tensor];
-  return other || !sameShape(before, after) ? null : { before: before.data[placeOf(before.shape, at.index)]!, after: after.data[placeOf(after.shape, at.index)]! };
+  return sameShape(before, after) ? { before: before.data[placeOf(before.shape, at.index)]!, after: after.data[placeOf(after.shape, at.index)]! } : null;
 });
 
 // --- Asking the model ----------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ export const head = {
   writes: (piece: string) => `the step that writes “${piece}”`,
   cell: (query: string, key: string, share: string) => `“${query}” reads ${share} from “${key}”`,
   cellMinus: (query: string, key: string, change: string) => `“${query}” reads ${change} from “${key}” in B than in A`,
+  cellOther: (query: string, key: string, change: string) => `“${query}” reads ${change} from “${key}” in B than A's other pieces at this place do`,
   more: (share: string) => `${share} more`,
   less: (share: string) => `${share} less`,
   row: (query: string) => `The row of “${query}”, in steps`,

@@ -1,5 +1,5 @@
 /*! The page of `glassformer lesson --html`. Made from glass/ by `npm run build`; do not edit.
-sources sha256: 8053079d8bec49a47dc62f78da464b64f7f5855d5fc355d2df27fe425ea13d85
+sources sha256: cd43f68edb5176387285e71b912092dfde19a8e68a3109465faa4aa5cc233cf0
 Glassformer, Apache-2.0. It carries:
 @preact/signals 2.11.4, MIT. Copyright (c) 2022-present Preact Team
 @preact/signals-core 1.14.5, MIT. Copyright (c) 2022-present Preact Team
