@@ -27,7 +27,11 @@ for (const one of fixtures()) {
       const here = step.weights.every((name) => name.includes("norm"));
       assert.equal(source.origin(step.name, run), here ? "recomputed" : "recorded");
     }
-    assert.ok(source.verify(run).ok);
+    const checks = source.verify(run);
+    const here = checks.steps.filter((step) => source.origin(step.step, run) === "recomputed");
+    assert.ok(checks.ok);
+    assert.deepEqual(checks.steps.filter((step) => !step.only), here, "what is only recorded is not counted as computed");
+    assert.equal(checks.compared, here.reduce((sum, step) => sum + step.compared, 0));
     await assert.rejects(source.run("recorded"), /do not fit/);
   });
 

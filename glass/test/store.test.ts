@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import type { Checks, Header, Run, RunOptions, Source } from "../src/engine/header";
-import { addPatch, ask, busy, checks, compare, mode, runA, runB, source, trouble, UNCHANGED, whatIf } from "../src/state/store";
-import { followChecks, isRecorded } from "../src/state/checking";
+import { addPatch, ask, both, busy, checkedText, checks, compare, mode, runA, runB, showing, source, tensorShown, trouble, UNCHANGED, whatIf } from "../src/state/store";
+import { followChecks, isRecorded, unrecorded } from "../src/state/checking";
+import { select } from "../src/state/selection";
+import { withoutHead } from "../src/state/worth";
 
 interface Open {
   text: string;
@@ -113,4 +115,63 @@ test("each recorded sentence is checked when it is shown; what is changed or typ
   assert.ok(!isRecorded(runOf("one", { patches: [PATCH] })));
   assert.ok(!isRecorded(runOf("one", { ids: { text: [9] } })));
   assert.ok(!isRecorded(runOf("typed")));
+});
+
+const STEP = { name: "z", op: "linear", inputs: [], weights: [], axes: ["text", "width"], shape: ["text", 2], settings: {}, part: "z", tapped: true, code: "" };
+
+/** Runs of one step, whose numbers are `first`, `first` + 1, ... */
+function numbered(text: string, ids: number[], first: number): Run {
+  const z = { data: Float32Array.from({ length: ids.length * 2 }, (_, i) => first + i), shape: [ids.length, 2] };
+  return runOf(text, { ids: { text: ids }, pass: { values: () => z, has: () => true } } as unknown as Partial<Run>);
+}
+
+function withStep(): void {
+  slow();
+  source.value = { ...source.value!, header: { traces: TRACES, tokenizers: { text: { probes: [["a", [1]], ["b", [2]]] } }, program: { sequences: { text: "ids" }, steps: [STEP], outputs: {} } } as unknown as Header };
+  select({ tap: "z", row: 1, column: 0 });
+}
+
+test("B - A is shown only where each piece has its counterpart; else B", () => {
+  withStep();
+  [runA.value, runB.value, mode.value] = [numbered("one", [5, 6], 0), numbered("one", [5, 6], 10), "B-A"];
+  assert.deepEqual([showing.value, tensorShown("z")!.which, [...tensorShown("z")!.data]], ["B-A", "B-A", [10, 10, 10, 10]]);
+  assert.deepEqual(both.value, { before: 2, after: 12 });
+  runB.value = numbered("longer", [5, 6, 7], 10);
+  assert.deepEqual([showing.value, tensorShown("z")!.which, both.value], ["B", "B", null]);
+  mode.value = "B";
+  assert.equal(both.value, null);
+});
+
+test("a number in A and in B is of the same piece, or not shown", () => {
+  withStep();
+  [runA.value, runB.value, mode.value] = [numbered("one", [5, 6], 0), numbered("two", [5, 9], 10), "B"];
+  assert.equal(both.value, null);
+  select({ row: 0 });
+  assert.deepEqual(both.value, { before: 0, after: 10 });
+});
+
+test("of what Python did not record is said what was checked", () => {
+  withStep();
+  checkedText.value = "one";
+  assert.equal(unrecorded(runOf("one")), null);
+  runB.value = runOf("one", { patches: [PATCH] });
+  assert.deepEqual(unrecorded(runB.value), { which: "B", probes: 0, text: "one" });
+  assert.deepEqual(unrecorded(runOf("typed")), { which: "A", probes: 2, text: "one" });
+});
+
+test("a head is removed by its mean, unless the reader chose 0", () => {
+  withStep();
+  const one = { z: STEP } as unknown as Parameters<typeof withoutHead>[0];
+  assert.deepEqual(withoutHead(one, 0), { step: "z", how: "mean" });
+  assert.deepEqual(withoutHead(one, 0, "zero"), { step: "z", how: "zero" });
+});
+
+test("a row of the output is called by the piece that it writes, so it is compared only where both write the same", () => {
+  withStep();
+  source.value = { ...source.value!, header: { ...source.value!.header, program: { ...source.value!.header.program, outputs: { logits: "z" } } } as unknown as Header };
+  const writing = (ids: number[], first: number): Run => ({ ...numbered("one", [5, 6], first), written: { ids, pieces: [] } });
+  [runA.value, runB.value, mode.value] = [writing([7, 8], 0), writing([7, 9], 10), "B"];
+  assert.equal(both.value, null);
+  select({ row: 0 });
+  assert.deepEqual(both.value, { before: 0, after: 10 });
 });

@@ -68,7 +68,7 @@ const HEADER = { program: PROGRAM, task: { verb: "translate", head: "next" } } a
 
 test("Python: numbers for every change, the model's own answer where taps are enough", () => {
   const patches = CHANGE.patches.slice(0, 1);
-  const code = asPython(HEADER, runWith(patches), { ...CHANGE, patches, forced: {}, pruned: [] });
+  const code = asPython(HEADER, runWith(patches), { ...CHANGE, patches, forced: {}, pruned: [] })!;
   assert.match(code, /Patch\("0.attention.z", "zero", head=1\)/);
   assert.match(code, /"source": \[1, 2\], "target": \[3\]/);
   assert.match(code, /value\[:, 1, :, :\] = 0\.0/);
@@ -77,13 +77,32 @@ test("Python: numbers for every change, the model's own answer where taps are en
 
 test("Python: no own answer where a mean or a forced piece decides it", () => {
   const mean = [{ step: "0.attention.z", how: "mean" as const, head: 1 }];
-  assert.doesNotMatch(asPython(HEADER, runWith(mean), { ...CHANGE, patches: mean, forced: {}, pruned: [] }), /listening/);
-  assert.doesNotMatch(asPython(HEADER, runWith(CHANGE.patches.slice(0, 1)), CHANGE), /listening/);
+  assert.doesNotMatch(asPython(HEADER, runWith(mean), { ...CHANGE, patches: mean, forced: {}, pruned: [] })!, /listening/);
+  assert.doesNotMatch(asPython(HEADER, runWith(CHANGE.patches.slice(0, 1)), CHANGE)!, /listening/);
 });
 
 test("Python: a model that continues its text writes as much as here", () => {
   const header = { ...HEADER, task: { verb: "generate", head: "next" }, decoding: { limit: 20 } } as unknown as Header;
-  assert.match(asPython(header, runWith([], undefined, "A"), { ...CHANGE, patches: [], forced: {}, pruned: [] }), /model\.generate\("A", max_new=20\)/);
+  assert.match(asPython(header, runWith([], undefined, "A"), { ...CHANGE, patches: [], forced: {}, pruned: [] })!, /model\.generate\("A", max_new=20\)/);
+});
+
+test("Python: a number of B has B's words, ids and patches, and B - A is subtracted", () => {
+  const [a, b] = [runWith([], undefined, "A."), runWith(CHANGE.patches.slice(0, 1), { source: [4, 5], target: [6] }, "B.")];
+  const ofB = numberInPython(HEADER, { of: b, minus: null, alone: false }, "output.logits", [0, 3])!;
+  assert.match(ofB, /# B reads "B\."/);
+  assert.match(ofB, /Patch\("0.attention.z", "zero", head=1\)/);
+  assert.match(ofB, /\{"source": \[4, 5\], "target": \[6\]\}/);
+  assert.match(ofB, /print\(float\(values\["output.logits"\]\[0, 3\]\)\)/);
+  assert.doesNotMatch(ofB, /explain\(/);
+  const minus = numberInPython(HEADER, { of: b, minus: a, alone: false }, "output.logits", [0, 3])!;
+  assert.ok(minus.indexOf("[1, 2]") < minus.indexOf("before = values") && minus.indexOf("before = values") < minus.indexOf("[4, 5]"));
+  assert.match(minus, /print\(float\(values\["output.logits"\]\[0, 3\] - before\)\)/);
+});
+
+test("Python: what has no ids, an image, is not offered", () => {
+  const image = runWith([], { target: [3] });
+  assert.equal(asPython(HEADER, image, CHANGE), null);
+  assert.equal(numberInPython(HEADER, { of: image, minus: null, alone: false }, "output.logits", [0, 3]), null);
 });
 
 test("why A and B cannot be subtracted", () => {
@@ -93,7 +112,7 @@ test("why A and B cannot be subtracted", () => {
 });
 
 test("a number in Python has the place that it has here, without a batch axis", () => {
-  const code = numberInPython(runWith([], undefined, "a \"b\""), "encoder.inputs.position", [2, 7]);
+  const code = numberInPython(HEADER, { of: runWith([], undefined, "a \"b\""), minus: null, alone: true }, "encoder.inputs.position", [2, 7])!;
   assert.match(code, /^seen = model\.explain\("a \\"b\\""\)$/m);
   assert.match(code, /^values = tapped_values\(program, seen\.values, inputs_of\(program, seen\.batch\)\)$/m);
   assert.match(code, /^print\(float\(values\["encoder\.inputs\.position"\]\[2, 7\]\)\)$/m);

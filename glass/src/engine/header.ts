@@ -245,6 +245,7 @@ export interface StepCheck {
   step: string;
   error: number; // largest difference / largest magnitude of the step
   compared: number; // how many numbers
+  only?: true; // read from the record, not computed: it says nothing about the page's arithmetic
   ok: boolean;
   why?: string;
 }
@@ -253,7 +254,7 @@ export interface Checks {
   ok: boolean;
   steps: StepCheck[];
   worst: StepCheck | null;
-  compared: number; // numbers compared
+  compared: number; // numbers compared that were computed here
   failures: StepCheck[];
   rules: { name: string; ok: boolean; detail: string }[]; // row sums, NaN, the causal-leak test
 }

@@ -247,7 +247,7 @@ export class ModelSource implements Source {
       const where = same?.values[step];
       return where && where.dtype !== "f16" ? this.chunks.array(where) : undefined;
     };
-    return verify({ engine: this.engine, pass, inputs, patches, trace: same, recorded, live: this.live });
+    return verify({ engine: this.engine, pass, inputs, patches, trace: same, recorded, live: this.live, hollow: (step) => this.origin(step, run) === "recorded" });
   }
 
   checked(run: Run): Promise<Checks> {
@@ -266,8 +266,8 @@ export class ModelSource implements Source {
 
   /** Python's value of a step, if it was recorded. */
   recordedValue(step: string, run: Run): Tensor | null {
-    const { trace, ids } = run;
-    const where = trace && sameIds(trace.ids, ids) ? trace.values[step] : undefined;
+    const { trace, ids, patches } = run;
+    const where = trace && !patches.length && sameIds(trace.ids, ids) ? trace.values[step] : undefined;
     return where ? this.chunks.array(where) : null;
   }
 

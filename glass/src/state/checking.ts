@@ -3,11 +3,26 @@
 import { effect } from "@preact/signals";
 import type { Checks, Run, Source, TraceRecord } from "../engine/header";
 import { sameIds } from "../engine/source";
-import { checks, run, source } from "./store";
+import { checkedText, checks, header, run, runB, source } from "./store";
 
 /** Whether Python recorded exactly this: the same ids, and nothing changed. */
 export function isRecorded({ trace, ids, patches }: Run): boolean {
   return trace !== undefined && !patches.length && sameIds(trace.ids, ids);
+}
+
+/** What is known of a run that Python did not record. */
+export interface Unrecorded {
+  which: "A" | "B";
+  probes: number; // texts whose ids Python recorded, for the tokenizers that read its text; 0: its ids are those of a recorded text, or it has none
+  text: string; // the recorded text on which the arithmetic was checked
+}
+
+/** Null: Python recorded all of it. */
+export function unrecorded(of: Run | null): Unrecorded | null {
+  if (!of || isRecorded(of)) return null;
+  const readers = of.trace ? [] : Object.values(header.value?.tokenizers ?? {});
+  const probes = readers.reduce((sum, { probes: texts }) => sum + texts.length, 0);
+  return { which: of === runB.value ? "B" : "A", probes, text: checkedText.value };
 }
 
 /** Lets the browser draw first. */
@@ -36,6 +51,7 @@ export function followChecks(): () => void {
     const of = from && shown && toCheck(from, shown);
     if (!from || !of || of.trace === wanted) return;
     const trace = (wanted = of.trace!);
+    checkedText.value = trace.text;
     checks.value = known.get(trace) ?? null;
     if (checks.peek()) return;
     later(() => {

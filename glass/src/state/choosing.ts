@@ -1,12 +1,12 @@
 // The choice that is looked at: the logits of the selected place, and what a sampler leaves of them.
 
 import { computed, signal } from "@preact/signals";
-import { logitsAt, logTotal } from "../analysis/readout";
+import { logitsAt, logTotal, type Readout } from "../analysis/readout";
 import { ordered, sample, smoothed, type Allowed, type Sampler } from "../analysis/samplers";
 import type { Run } from "../engine/header";
 import { place, readout, readoutA } from "./inside";
 import { picked } from "./selection";
-import { header, mode, run, runA } from "./store";
+import { header, mode, run, runA, stepNamed } from "./store";
 
 export const PLAIN: Sampler = { temperature: 1, topK: 0, topP: 1 };
 export const sampler = signal<Sampler>(PLAIN);
@@ -19,11 +19,20 @@ export const logits = computed<Float32Array | null>(() => {
 /** log P of each candidate at this place in A, while B or the difference is shown. */
 export const inA = computed<Float32Array | null>(() => {
   const [a, said] = [runA.value, readoutA.value];
-  if (mode.value === "A" || !a || !said || run.value === a || place.value >= said.places) return null;
+  const b = run.value;
+  if (mode.value === "A" || !a || !b || !said || b === a || place.value >= said.places || !readSame(a, b, said, place.value)) return null;
   const values = logitsAt(a.pass.values(said.step), said, place.value);
   const total = logTotal(values);
   return values.map((value) => value - total);
 });
+
+/** Whether the pieces that the output's row stands for, and all before it, are the same: only then it is the same choice. */
+export function readSame(a: Run, b: Run, said: Readout, at: number): boolean {
+  const rows = stepNamed(said.step)?.shape.at(-2);
+  if (typeof rows !== "string") return true;
+  const upTo = (of: Run): string => (of.ids[rows] ?? []).slice(0, said.across === "row" ? at + 1 : undefined).join();
+  return upTo(a) === upTo(b);
+}
 
 const orders = new WeakMap<Run, Map<number, Uint32Array>>();
 

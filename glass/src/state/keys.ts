@@ -3,6 +3,7 @@
 import { addPatch, attention, attentions, changed, mode, removePatch, hasPatch, runB, source, type Mode } from "./store";
 import { select, selection, VIEWS } from "./selection";
 import { editing } from "./whatif";
+import { withoutHead } from "./worth";
 import { signal } from "@preact/signals";
 
 /** Which window is open over the page. */
@@ -24,8 +25,8 @@ function moveHead(by: number): void {
 /** Removes the selected head, or gives it back. */
 export function knockOut(): void {
   const now = attention.value;
-  if (!now?.z || !source.value?.live) return;
-  const patch = { step: now.z.name, how: "mean" as const, head: selection.value.head };
+  const patch = now && withoutHead(now, Math.min(selection.value.head, now.heads - 1));
+  if (!patch || !source.value?.live) return;
   void (hasPatch(patch) ? removePatch(patch) : addPatch(patch));
 }
 

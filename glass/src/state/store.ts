@@ -2,8 +2,10 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import type { Checks, Patch, Program, Reckoning, Run, Source, Step, Tensor } from "../engine/header";
+import { placeOf } from "../engine/tensor";
 import { attentionsOf, placesOf, stepsByName, type Attention } from "./anatomy";
 import { picked, select, selection } from "./selection";
+import { whyNoDifference } from "./whatif";
 
 export type Mode = "A" | "B" | "B-A";
 
@@ -27,6 +29,7 @@ export const whatIf = signal<WhatIf>(UNCHANGED);
 export type Reckoner = (run: Run, step: string, index: number[]) => Reckoning;
 export const reckoner = signal<Reckoner | null>(null);
 export const checks = signal<Checks | null>(null);
+export const checkedText = signal(""); // the recorded text that they are of
 export const busy = signal("");
 export const trouble = signal("");
 
@@ -49,6 +52,12 @@ export function stepNamed(name: string): Step | undefined {
 
 /** The run whose pieces label the page. */
 export const run = computed(() => (mode.value === "A" ? runA.value : (runB.value ?? runA.value)));
+
+/** Which numbers are shown. Where A and B have different lengths no piece has its counterpart: then B, although B - A was asked for. */
+export const showing = computed<Mode>(() => {
+  const [a, b, asked] = [runA.value, runB.value, mode.value];
+  return asked === "B-A" && (!a || !b || whyNoDifference(a, b)) ? "B" : asked;
+});
 
 export const changed = computed(() => isChanged(whatIf.value));
 
@@ -82,9 +91,9 @@ function difference(a: Run, b: Run, name: string): Tensor | null {
   return result;
 }
 
-/** A step's values in A, in B, or B - A. Where their shapes differ nothing can be subtracted, and B is shown. */
+/** A step's values in A, in B, or B - A. */
 export function tensorShown(name: string): Shown | null {
-  const [a, b, how] = [runA.value, runB.value, mode.value];
+  const [a, b, how] = [runA.value, runB.value, showing.value];
   const signed = !isShare(name);
   const chosen = how === "A" ? a : b;
   if (!chosen || !chosen.pass.has(name)) return null;
@@ -141,6 +150,28 @@ export const focus = computed<{ step: Step; index: number[] } | null>(() => {
   const wanted = [...(step.axes[0] === "head" ? [chosen.head] : []), row, column].slice(-tensor.shape.length);
   while (wanted.length < tensor.shape.length) wanted.unshift(0);
   return { step, index: wanted.map((at, axis) => Math.max(0, Math.min(at, tensor.shape[axis]! - 1))) };
+});
+
+export interface Both {
+  before: number;
+  after: number;
+}
+
+/** Whether a place of a step is of other pieces in A than in B: those it reads, or the one that its row writes. */
+export function otherPieces(step: Step, index: readonly number[]): boolean {
+  const [a, b] = [runA.value, runB.value];
+  if (!a || !b) return false;
+  const reads = step.shape.some((size, axis) => typeof size === "string" && a.ids[size]?.[index[axis]!] !== b.ids[size]?.[index[axis]!]);
+  const row = index.at(-2) ?? 0;
+  return reads || (isOutputRow(step) && a.written?.ids[row] !== b.written?.ids[row]);
+}
+
+/** The selected number in A and in B; null where it is of other pieces in A, or while only A is shown. */
+export const both = computed<Both | null>(() => {
+  const [at, a, b] = [focus.value, runA.value, runB.value];
+  if (!at || !a || !b || mode.value === "A" || whyNoDifference(a, b) || otherPieces(at.step, at.index)) return null;
+  const [before, after] = [a, b].map((of) => of.pass.values(at.step.name)) as [Tensor, Tensor];
+  return sameShape(before, after) ? { before: before.data[placeOf(before.shape, at.index)]!, after: after.data[placeOf(after.shape, at.index)]! } : null;
 });
 
 // --- Asking the model ----------------------------------------------------------------------------------------------
@@ -217,7 +248,8 @@ export async function compare(change: WhatIf, show: Mode = mode.peek() === "A" ?
   if (found) batch(() => { runB.value = found; mode.value = show; });
 }
 
-function samePatch(one: Patch, other: Patch): boolean {
+/** Whether two patches change the same numbers, in whatever way. */
+export function samePatch(one: Patch, other: Patch): boolean {
   return one.step === other.step && one.head === other.head && one.row === other.row && one.column === other.column;
 }
 

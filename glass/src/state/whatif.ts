@@ -97,15 +97,17 @@ export function whyNoDifference(a: Run, b: Run): "text" | "answer" | null {
 
 // --- In Python -----------------------------------------------------------------------------------------------------
 
-/** This B in Python: its numbers, and where that is possible the answer that the changed model writes by itself. */
-export function asPython(header: Header, run: Run, change: WhatIf): string {
-  const lines = ["import glassformer as gf", ...numberLines(header, run)];
-  return `${[...lines, ...answerLines(header, run, change)].join("\n")}\n`;
+/** This B in Python: its numbers, and where that is possible the answer that the changed model writes by itself; null: it has no ids. */
+export function asPython(header: Header, run: Run, change: WhatIf): string | null {
+  const values = valuesLines(header, run);
+  if (!values) return null;
+  const output = Object.values(header.program.outputs)[0] ?? "";
+  const best = `print(values[${quoted(output)}].argmax(-1))  # the best at each position`;
+  return `${["import glassformer as gf", ...passLines(), ...values, best, ...answerLines(header, run, change)].join("\n")}\n`;
 }
 
-function numberLines(header: Header, run: Run): string[] {
-  const inputs = Object.entries(header.program.sequences).map(([name, what]) => inputLine(name, what, run));
-  const output = Object.values(header.program.outputs)[0] ?? "";
+/** The model, and what computes its steps. */
+export function passLines(): string[] {
   return [
     "from glassformer.explain.program import Patch",
     "from glassformer.explain.programs import program_of",
@@ -113,17 +115,18 @@ function numberLines(header: Header, run: Run): string[] {
     "",
     'model = gf.load("MODEL")  # the folder of this model',
     "program = program_of(model.model)",
-    ...(run.patches.length ? ["patches = [", ...run.patches.map((patch) => `    ${patchLine(patch)},`), "]"] : ["patches = []"]),
-    `inputs = {${inputs.join(", ")}}`,
-    "values = program.run(inputs, weights_of(program, model.model), patches=patches)",
-    `print(values[${quoted(output)}].argmax(-1))  # the best at each position`,
   ];
 }
 
-function inputLine(name: string, what: string, run: Run): string {
-  const ids = run.ids[name];
-  if (ids) return `${quoted(name)}: [${ids.join(", ")}]`;
-  return `${quoted(name)}: ${what}  # the ${what} as the model's own preparation gives it`;
+/** `values`: every step of a run, from its own ids and with its patches; null: its inputs are no ids. */
+export function valuesLines(header: Header, run: Run): string[] | null {
+  const names = Object.keys(header.program.sequences);
+  if (!names.every((name) => run.ids[name])) return null;
+  return [
+    ...(run.patches.length ? ["patches = [", ...run.patches.map((patch) => `    ${patchLine(patch)},`), "]"] : ["patches = []"]),
+    `inputs = {${names.map((name) => `${quoted(name)}: [${run.ids[name]!.join(", ")}]`).join(", ")}}`,
+    "values = program.run(inputs, weights_of(program, model.model), patches=patches)",
+  ];
 }
 
 function patchLine(patch: Patch): string {

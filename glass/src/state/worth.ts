@@ -31,10 +31,10 @@ export function logProbOf(of: Run): number {
   return said.answer.reduce((sum, place) => sum + all[place]!, 0);
 }
 
-/** The patch that removes a head: its mixture becomes the mean over the positions. */
-export function withoutHead(one: Attention, head: number): Patch | null {
+/** The patch that removes a head: its mixture becomes its mean over the positions, or 0 where the reader chose that. */
+export function withoutHead(one: Attention, head: number, how: Removal = removal.value): Patch | null {
   if (!one.z) return null;
-  return stepNamed(one.z.name)?.axes[0] === "head" ? { step: one.z.name, how: "mean", head } : { step: one.z.name, how: "mean" };
+  return stepNamed(one.z.name)?.axes[0] === "head" ? { step: one.z.name, how, head } : { step: one.z.name, how };
 }
 
 export interface Worth {
@@ -50,6 +50,7 @@ interface Measured {
   version: { value: number };
 }
 
+/** How heads are removed: everywhere on the page. */
 export const removal = signal<Removal>("mean");
 export const stopped = signal(false); // by the reader
 const results = new WeakMap<Run, Partial<Record<Removal, Measured>>>();

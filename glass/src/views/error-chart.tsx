@@ -4,7 +4,8 @@ import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Checks, StepCheck } from "../engine/header";
 import { select } from "../state/selection";
-import { focus, selectNumber, stepNamed } from "../state/store";
+import { unrecorded } from "../state/checking";
+import { focus, run, selectNumber, stepNamed } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas } from "./canvas";
 import { csvOf, save } from "./export";
@@ -74,7 +75,8 @@ function choose(step: StepCheck | undefined): void {
 }
 
 export function ErrorChart({ found }: { found: Checks }) {
-  const steps = found.steps;
+  const steps = useMemo(() => found.steps.filter((step) => !step.only), [found]);
+  const other = unrecorded(run.value);
   const draw = useMemo(() => (pen: CanvasRenderingContext2D, width: number, tall: number, colours: Palette) => {
     drawAxis(pen, width, tall, colours);
     drawSteps(pen, steps, width, tall, colours);
@@ -93,7 +95,7 @@ export function ErrorChart({ found }: { found: Checks }) {
   };
   return (
     <section class="panel chartpanel">
-      <h3>{T.proof.errors}<small>{T.proof.errorsNote}</small></h3>
+      <h3>{T.proof.errors}<small>{other && T.proof.errorsOf(other.text)}{T.proof.errorsNote}</small></h3>
       <div class="errorchart" tabIndex={0} role="application" aria-roledescription="chart" aria-label={`${T.proof.errors}. ${T.matrix.keys}`} onKeyDown={key}
         onPointerMove={(event) => { at.value = nearest(event); }} onClick={(event) => choose(steps[nearest(event)])}>
         <Canvas draw={draw} />

@@ -6,7 +6,7 @@ import type { Attention } from "../state/anatomy";
 import { tokensBefore } from "../state/image";
 import { labelsOf, spoken } from "../state/labels";
 import { picked, select } from "../state/selection";
-import { attention, attentions, hasPatch, mode, run, selectNumber, source, tensorShown } from "../state/store";
+import { attention, attentions, hasPatch, otherPieces, run, selectNumber, showing, source, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { keyOf, withoutHead, worths } from "../state/worth";
 import { cellsOf, EMPTY, FUTURE, largest, OPEN, PADDING, type Cells } from "./cells";
@@ -83,12 +83,13 @@ function HeadThumbs({ one }: { one: Attention }) {
 }
 
 /** One cell in words. */
-function saying(rows: Axis, columns: Axis): (row: number, column: number, value: number) => string {
+function saying(one: Attention, rows: { value: Axis }, columns: { value: Axis }): (row: number, column: number, value: number) => string {
   return (row, column, value) => {
-    const [query, key] = [spoken(rows.labels[row] ?? ""), spoken(columns.labels[column] ?? "")];
-    if (mode.value !== "B-A") return T.head.cell(query, key, percent(value));
+    const [query, key] = [spoken(rows.value.labels[row] ?? ""), spoken(columns.value.labels[column] ?? "")];
+    if (showing.value !== "B-A") return T.head.cell(query, key, percent(value));
     const change = percent(Math.abs(value));
-    return T.head.cellMinus(query, key, value < 0 ? T.head.less(change) : T.head.more(change));
+    const index = one.pattern.shape.length > 2 ? [0, row, column] : [row, column];
+    return (otherPieces(one.pattern, index) ? T.head.cellOther : T.head.cellMinus)(query, key, value < 0 ? T.head.less(change) : T.head.more(change));
   };
 }
 
@@ -101,8 +102,8 @@ function Pattern({ one, rows, columns }: { one: Attention; rows: { value: Axis }
   const title = `${T.head.kind(one.stack, one.kind)} ${one.layer + 1}.${head.value + 1}`;
   return (
     <section class="panel">
-      <h3>{T.head.pattern}<small>{mode.value !== "B-A" ? T.head.patternNote : same.value ? T.head.minusNone : T.head.minusNote}</small></h3>
-      <Matrix cells={cells} rows={rows as never} columns={columns as never} picked={at} onPick={onPick} title={title} say={saying(rows.value, columns.value)} />
+      <h3>{T.head.pattern}<small>{showing.value !== "B-A" ? T.head.patternNote : same.value ? T.head.minusNone : T.head.minusNote}</small></h3>
+      <Matrix cells={cells} rows={rows as never} columns={columns as never} picked={at} onPick={onPick} title={title} say={saying(one, rows, columns)} />
     </section>
   );
 }

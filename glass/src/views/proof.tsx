@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { Checks, Run } from "../engine/header";
-import { isRecorded } from "../state/checking";
+import { isRecorded, unrecorded } from "../state/checking";
 import { attentions, checks, header, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { ErrorChart } from "./error-chart";
@@ -65,18 +65,15 @@ function Provenance() {
   );
 }
 
-function computedSteps({ steps }: Checks): number {
-  const [from, of] = [source.value, run.value];
-  return from && of ? steps.filter(({ step }) => from.origin(step, of) === "recomputed").length : steps.length;
-}
-
 export function Proof() {
-  const found = checks.value;
+  const [found, other] = [checks.value, unrecorded(run.value)];
   const words = T.proof;
+  const only = found?.steps.filter((step) => step.only).length ?? 0;
   return (
     <>
       <h2>{words.title}</h2>
-      {found ? <p class="lead">{words.lead(found.compared, computedSteps(found))}</p> : <p class="lead">{words.pending}</p>}
+      {found ? <p class="lead">{words.lead(found.compared, found.steps.length - only, only)}</p> : <p class="lead">{words.pending}</p>}
+      {found && other && <p class="note warn">{words.ofRecorded(other.which, other.text)}</p>}
       {found && !found.ok && <p class="warn" role="alert">{words.failed}</p>}
       {found && <div class="row proofrow"><Rules /><ErrorChart found={found} /></div>}
       <LeakTest />

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Group, Reckoning } from "../engine/header";
 import { labelsOf, numbered, visible } from "../state/labels";
-import { focus, header, mode, reckoner, run, runA, runB, source } from "../state/store";
+import { both, focus, header, reckoner, run, runA, showing, source } from "../state/store";
 import { T } from "../state/strings";
 import { Canvas } from "./canvas";
 import { brief, full, tiny, withSign } from "./format";
@@ -102,26 +102,14 @@ function GroupOf({ group }: { group: Group }) {
   );
 }
 
-/** The number in A and in B, where both have its place. */
-const both = computed<{ before: number | null; after: number | null } | null>(() => {
-  const [at, a, b] = [focus.value, runA.value, runB.value];
-  if (!at || !a || !b || mode.value === "A") return null;
-  const value = (pass: typeof a.pass): number | null => {
-    const tensor = pass.values(at.step.name);
-    if (at.index.some((index, axis) => index >= tensor.shape[axis]!)) return null;
-    return tensor.data[at.index.reduce((place, index, axis) => place * tensor.shape[axis]! + index, 0)]!;
-  };
-  return { before: value(a.pass), after: value(b.pass) };
-});
-
 function Compared() {
   if (!both.value) return null;
   const { before, after } = both.value;
   return (
     <dl class="facts">
-      <dt>{T.reckoning.inA}</dt><dd>{before === null ? "–" : full(before)}</dd>
-      <dt>{T.reckoning.inB}</dt><dd>{after === null ? "–" : full(after)}</dd>
-      <dt>{T.reckoning.change}</dt><dd>{before === null || after === null ? "–" : full(after - before)}</dd>
+      <dt>{T.reckoning.inA}</dt><dd>{full(before)}</dd>
+      <dt>{T.reckoning.inB}</dt><dd>{full(after)}</dd>
+      <dt>{T.reckoning.change}</dt><dd>{full(after - before)}</dd>
     </dl>
   );
 }
@@ -130,7 +118,9 @@ function Facts({ found }: { found: Reckoning }) {
   const [at, of, words] = [focus.value!, run.value!, T.reckoning];
   const hollow = source.value?.origin(at.step.name, of) === "recorded";
   const place = [found.tap ?? at.step.name, whereInWords.value.join(", ")];
-  const copyIt = () => void copy(numberInPython(of, found.tap ?? at.step.name, at.index)).then(() => { copied.value = true; setTimeout(() => { copied.value = false; }, 1500); });
+  const difference = showing.value === "B-A" && both.value !== null;
+  const python = header.value && numberInPython(header.value, { of, minus: difference ? runA.value : null, alone: showing.value === "A" }, found.tap ?? at.step.name, at.index);
+  const copyIt = () => void copy(python ?? "").then(() => { copied.value = true; setTimeout(() => { copied.value = false; }, 1500); });
   return (
     <>
       <dl class="facts">
@@ -141,7 +131,7 @@ function Facts({ found }: { found: Reckoning }) {
         <dt>{words.at}</dt><dd>{place[1]}</dd>
         <dt>{words.code}</dt><dd>{found.code}</dd>
       </dl>
-      {found.tap && <button type="button" class="more" onClick={copyIt}>{copied.value ? words.copied : words.copy}</button>}
+      {found.tap && python && <button type="button" class="more" onClick={copyIt}>{copied.value ? words.copied : words.copy}</button>}
     </>
   );
 }
@@ -150,11 +140,12 @@ function Sum() {
   const found = reckoning.value;
   if (!found) return <p class="note">{T.reckoning.none}</p>;
   const op = header.value?.ops[found.op];
-  const { before, after } = both.value ?? { before: null, after: null };
-  const change = mode.value === "B-A" && before !== null && after !== null ? after - before : null;
+  const change = showing.value === "B-A" && both.value ? both.value.after - both.value.before : null;
+  const others = showing.value === "B-A" && change === null;
   return (
     <>
       <p class="number">{change === null ? full(found.computed) : <>{withSign(change, full)} <small class="note">B − A</small></>}</p>
+      {others && <p class="note">{T.reckoning.others}</p>}
       <p class="note where">{whereInWords.value.map((word, i) => <span key={i}>{i > 0 && " · "}<Piece text={word} /></span>)}</p>
       <p class="more formula"><span class="mono">{found.formula || op?.formula}</span>{op && <span class="note"> {op.sentence}</span>}</p>
       <Compared />

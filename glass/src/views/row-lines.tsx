@@ -3,7 +3,7 @@
 import type { Step } from "../engine/header";
 import type { Attention } from "../state/anatomy";
 import { picked } from "../state/selection";
-import { mode, selectNumber, stepNamed, tensorShown } from "../state/store";
+import { selectNumber, showing, stepNamed, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { largest } from "./cells";
 import { narrow } from "./canvas";
@@ -78,7 +78,7 @@ function inCell(value: number, share: boolean): string {
 }
 
 function LineRow({ line, columns, chosen }: { line: Line; columns: number[]; chosen: number }) {
-  const share = line.step.op === "softmax" && mode.value !== "B-A";
+  const share = line.step.op === "softmax" && showing.value !== "B-A";
   const top = share ? 1 : largest(line.values) || 1;
   const pick = (column: number) => selectNumber(line.step.name, [...line.index, column]);
   const current = picked.tap.value === line.step.name || (!picked.tap.value && line.step.op === "softmax");
@@ -101,7 +101,7 @@ function SortedList({ lines, labels, chosen }: { lines: Line[]; labels: readonly
   if (!last) return null;
   const all = Array.from({ length: last.values.length }, (_, i) => i).sort((a, b) => Math.abs(last.values[b]!) - Math.abs(last.values[a]!));
   const shown = [...new Set([...all.slice(0, LISTED), chosen])].filter((i) => i < last.values.length);
-  const share = (line: Line) => line.step.op === "softmax" && mode.value !== "B-A";
+  const share = (line: Line) => line.step.op === "softmax" && showing.value !== "B-A";
   return (
     <table class="sorted">
       <thead><tr><td />{lines.map((line) => <th key={line.step.name} scope="col">{line.name}</th>)}</tr></thead>

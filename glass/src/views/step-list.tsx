@@ -2,6 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Step } from "../engine/header";
+import { unrecorded } from "../state/checking";
 import { labelsOf, visible } from "../state/labels";
 import { select } from "../state/selection";
 import { checks, focus, header, program, run, selectNumber, source } from "../state/store";
@@ -68,13 +69,14 @@ function Row({ step }: { step: Step }) {
 export function StepList() {
   const words = T.proof;
   const shown = found.value.slice(0, limit.value);
+  const other = unrecorded(run.value);
   return (
     <section class="panel">
       <h3>{words.steps}<small>{words.found(found.value.length, program.value?.steps.length ?? 0)}</small></h3>
       <input class="searchbox" type="search" aria-label={words.search} placeholder={words.searchExample} value={looked.value} onInput={(event) => { looked.value = event.currentTarget.value; limit.value = PAGE; }} />
       <div class="scroll" tabIndex={0} role="region" aria-label={words.steps}>
         <table class="steplist">
-          <thead><tr><th>{words.step}</th><th>{words.op}</th><th class="num">{words.error}</th><th>{words.shape}</th><th>{words.save}</th></tr></thead>
+          <thead><tr><th>{words.step}</th><th>{words.op}</th><th class="num">{words.error}{other && <small> {words.errorOf}</small>}</th><th>{words.shape}</th><th>{words.save}</th></tr></thead>
           <tbody>{shown.map((step) => <Row step={step} key={step.name} />)}</tbody>
         </table>
       </div>

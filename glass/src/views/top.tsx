@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 import { open } from "../state/keys";
-import { ask, busy, changed, mode, runA, runB, source, type Mode } from "../state/store";
+import { ask, busy, changed, mode, runA, runB, showing, source, type Mode } from "../state/store";
 import { T } from "../state/strings";
 import { forgetAnswered, refused, submit, type, typed } from "../state/typing";
 import { TourButton } from "../tour/tour";
@@ -64,7 +64,7 @@ function Which() {
     <div class="which">
       {changed.value && runB.value && (
         <div class="group" role="group" aria-label={T.compare.label}>
-          {MODES.map(([one, title]) => <button type="button" key={one} title={title} aria-pressed={mode.value === one} onClick={() => { mode.value = one; }}>{T.compare[one]}</button>)}
+          {MODES.map(([one, title]) => <button type="button" key={one} title={title} aria-pressed={showing.value === one} onClick={() => { mode.value = one; }}>{T.compare[one]}</button>)}
         </div>
       )}
       <button type="button" aria-pressed={editing.value} onClick={() => { editing.value = !editing.value; }}>{T.compare.what}</button>

@@ -1,7 +1,7 @@
 // The line that says what was checked.
 
 import { select } from "../state/selection";
-import { isRecorded } from "../state/checking";
+import { unrecorded } from "../state/checking";
 import { checks, run, source } from "../state/store";
 import { T } from "../state/strings";
 import { tiny } from "./format";
@@ -13,7 +13,8 @@ export function Verified() {
   const more = <a href="#proof" onClick={(event) => { event.preventDefault(); select({ view: "proof" }); }}>{words.why}</a>;
   const first = found.failures[0]?.step ?? found.rules.find((rule) => !rule.ok)?.name ?? "";
   if (!found.ok) return <p class="verified failed" role="status">✗ {words.failed(Math.max(1, found.failures.length), first)} · {more}</p>;
-  if (!found.compared || (run.value && !isRecorded(run.value))) return <p class="verified" role="status">{run.value?.inexact && <b>{words.inexact(run.value.inexact)} </b>}{words.other} · {more}</p>;
+  const other = unrecorded(run.value);
+  if (other || !found.compared) return <p class="verified" role="status">{run.value?.inexact && <b>{words.inexact(run.value.inexact)} </b>}{other ? words.other(other.which, other.probes, other.text) : words.nothing} · {more}</p>;
   const text = (from.live ? words.ok : words.recorded)(found.compared, tiny(found.worst?.error ?? 0));
   return <p class="verified ok" role="status"><b>✓</b> {text} · {more}</p>;
 }

@@ -74,16 +74,17 @@ const copied = signal(false);
 function Tools() {
   const [now, b, about] = [whatIf.value, runB.value, header.value];
   const writes = runA.value?.written !== undefined;
+  const code = about && b && asPython(about, b, now);
   const python = async (): Promise<void> => {
-    if (!about || !b) return;
-    await copy(asPython(about, b, now));
+    if (!code) return;
+    await copy(code);
     copied.value = true;
     setTimeout(() => { copied.value = false; }, 2000);
   };
   return (
     <div class="controls">
       {writes && now.text === null && <label class="check" title={T.whatif.keepHint}><input type="checkbox" checked={now.keep} onChange={(event) => void compare({ ...now, keep: event.currentTarget.checked })} />{T.whatif.keep}</label>}
-      <button type="button" disabled={!b} onClick={() => void python()}>{copied.value ? T.whatif.copied : T.whatif.python}</button>
+      <button type="button" disabled={!code} onClick={() => void python()}>{copied.value ? T.whatif.copied : T.whatif.python}</button>
       <button type="button" onClick={() => void compare({ ...UNCHANGED, keep: now.keep })}>{T.whatif.clear}</button>
     </div>
   );

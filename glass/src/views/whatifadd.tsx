@@ -7,6 +7,7 @@ import { selection } from "../state/selection";
 import { addPatch, attentions, compare, force, places, program, runA, vocabulary, whatIf } from "../state/store";
 import { T } from "../state/strings";
 import { editing, hidePatches, maskedSteps } from "../state/whatif";
+import { removal } from "../state/worth";
 import { placeInWords } from "./rail";
 
 function Form({ name, go, children, onGo }: { name: string; go: string; children: ComponentChildren; onGo(): void }) {
@@ -31,17 +32,17 @@ function Head() {
   const all = attentions.value.filter((one) => one.z && one.pattern.axes[0] === "head");
   const { stack, kind, layer, head } = selection.value;
   const here = all.findIndex((one) => one.stack === stack && one.kind === kind && one.layer === layer);
-  const [chosen, number, how] = [useSignal<number | null>(null), useSignal<number | null>(null), useSignal<"mean" | "zero">("zero")];
+  const [chosen, number] = [useSignal<number | null>(null), useSignal<number | null>(null)];
   if (!all.length) return null;
   const at = chosen.value ?? Math.max(0, here);
   const attention = all[at]!;
   const picked = Math.min(number.value ?? head, attention.heads - 1);
   const nameOf = (id: string): string => { const place = places.value.find((one) => one.id === id); return place ? placeInWords(place) : id; };
   return (
-    <Form name={T.whatif.add.head} go={T.whatif.add.headGo} onGo={() => void addPatch({ step: attention.z!.name, how: how.peek(), head: picked })}>
+    <Form name={T.whatif.add.head} go={T.whatif.add.headGo} onGo={() => void addPatch({ step: attention.z!.name, how: removal.peek(), head: picked })}>
       <select aria-label={T.whatif.add.head} value={at} onChange={(event) => { chosen.value = Number(event.currentTarget.value); }}>{all.map((one, i) => <option key={one.id} value={i}>{nameOf(one.id)}</option>)}</select>
       <select aria-label={T.whatif.add.headNumber(picked + 1)} value={picked} onChange={(event) => { number.value = Number(event.currentTarget.value); }}>{Array.from({ length: attention.heads }, (_, i) => <option key={i} value={i}>{T.whatif.add.headNumber(i + 1)}</option>)}</select>
-      <select aria-label={`${T.whatif.add.zero}, ${T.whatif.add.mean}`} value={how.value} onChange={(event) => { how.value = event.currentTarget.value as "mean" | "zero"; }}><option value="zero">{T.whatif.add.zero}</option><option value="mean">{T.whatif.add.mean}</option></select>
+      <select aria-label={T.heads.how} value={removal.value} onChange={(event) => { removal.value = event.currentTarget.value as "mean" | "zero"; }}><option value="mean">{T.whatif.add.mean}</option><option value="zero">{T.whatif.add.zero}</option></select>
     </Form>
   );
 }

@@ -7,7 +7,7 @@ import { rowOf } from "../analysis/boxes";
 import type { Run } from "../engine/header";
 import { spoken } from "../state/labels";
 import { select, selection } from "../state/selection";
-import { header, isOutputRow, mode, places, program, run, tensorShown } from "../state/store";
+import { header, isOutputRow, places, program, run, showing, tensorShown } from "../state/store";
 import { T } from "../state/strings";
 import { useWidth } from "./canvas";
 import { cellsOf, EMPTY, largest, type Cells } from "./cells";
@@ -203,7 +203,7 @@ function Inside({ drawn, of, kind }: { drawn: Figure; of: Run; kind: string }) {
   return (
     <>
       <h2>{T.whole.title(T.whole.kinds[kind] ?? T.whole.other)}</h2>
-      <p class="lead">{mode.value === "B-A" ? T.whole.difference : T.whole.lead(drawn.parameters === null ? "" : drawn.parameters.toLocaleString("en-US"), boxes)}</p>
+      <p class="lead">{showing.value === "B-A" ? T.whole.difference : T.whole.lead(drawn.parameters === null ? "" : drawn.parameters.toLocaleString("en-US"), boxes)}</p>
       <Controls player={player} />
       <BoxCaption box={player.order[player.now.value] ?? null} figure={drawn} of={of} />
       <Machine drawn={drawn} of={of} player={player} />

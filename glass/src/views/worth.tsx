@@ -5,9 +5,9 @@ import type { Attention } from "../state/anatomy";
 import { knockOut } from "../state/keys";
 import { spoken } from "../state/labels";
 import { picked } from "../state/selection";
-import { hasPatch, mode, run, runA, runB, source } from "../state/store";
+import { hasPatch, mode, run, runA, runB, samePatch, source, whatIf } from "../state/store";
 import { T } from "../state/strings";
-import { askWorths, choicesOf, keyOf, logProbOf, withoutHead, worths } from "../state/worth";
+import { askWorths, choicesOf, keyOf, logProbOf, removal, withoutHead, worths } from "../state/worth";
 import { brief, loss, withSign } from "./format";
 import { WithPieces } from "./tokens";
 
@@ -51,16 +51,17 @@ export function WorthPanel({ one }: { one: Attention }) {
   const head = Math.min(picked.head.value, one.heads - 1);
   const live = source.value?.live ?? false;
   const patch = withoutHead(one, head);
+  const gone = patch && mode.value !== "A" ? whatIf.value.patches.find((old) => samePatch(old, patch)) : undefined;
   useEffect(() => {
     const others = Array.from({ length: one.heads }, (_, other) => [one, other] as const).filter(([, other]) => other !== head);
     void askWorths([[one, head], ...others]);
-  }, [one, head, run.value]);
+  }, [one, head, run.value, removal.value]);
   return (
     <section class="panel worth">
       <h3>{T.head.worth}</h3>
-      {live && mode.value !== "A" && patch && hasPatch(patch) ? <Removed /> : live ? <Measured one={one} head={head} /> : <p class="note">{T.head.worthRecorded}</p>}
+      {live && gone ? <Removed /> : live ? <Measured one={one} head={head} /> : <p class="note">{T.head.worthRecorded}</p>}
       {live && patch && <p><button type="button" onClick={knockOut}>{hasPatch(patch) ? T.head.giveBack : T.head.remove}</button></p>}
-      {live && <p class="note">{T.head.worthHow}</p>}
+      {live && <p class="note">{T.head.worthHow[gone?.how === "zero" || gone?.how === "mean" ? gone.how : removal.value]}</p>}
     </section>
   );
 }

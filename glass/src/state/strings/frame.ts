@@ -25,8 +25,10 @@ export const frame = {
     ok: (count: number, worst: string) => `${COUNTS.format(count)} numbers computed again on this page equal Python's; largest difference ${worst} of the largest value`,
     recorded: (count: number, worst: string) => `${COUNTS.format(count)} numbers follow from recorded ones; largest difference ${worst} of the largest value`,
     failed: (failures: number, first: string) => `${COUNTS.format(failures)} steps differ from Python, the first is ${first}: do not trust this page`,
-    other: "Python recorded no values of this, so there is nothing to compare with; the page's arithmetic was checked on the recorded sentence",
     inexact: (reasons: readonly string[]) => `Python may answer differently: ${reasons.join("; ")}.`,
+    other: (which: "A" | "B", probes: number, text: string) =>
+      `Python has no record of ${which === "B" ? "B" : "this text"}: its numbers are compared with nothing. Checked for it: ${probes ? `the ids, by ${COUNTS.format(probes)} probes of the tokenizer; ` : ""}the page's arithmetic, on the recorded text “${text}”`,
+    nothing: "Everything shown here is read from Python's record: this page computed none of it again",
     why: "How it was checked",
   },
 
@@ -81,6 +83,7 @@ export const frame = {
     copy: "Copy as Python",
     copied: "Copied",
     inA: "in A", inB: "in B", change: "change",
+    others: "A has another piece at this place, so this is B's number.",
     open: "Show the sum", shut: "Hide the sum",
   },
 

@@ -39,7 +39,7 @@ export const heads = {
   notLive: "What a head is worth needs the weights, which are not in this page.",
 
   what: "What is measured", forAnswer: "the whole answer", forPiece: (piece: string) => `“${piece}”`,
-  how: "How a head is removed", mean: "by its mean", zero: "by zero",
+  how: "How a head is removed", mean: "replaced by its mean", zero: "set to 0",
   unit: "Pieces or words", pieces: "pieces", words: "words",
   show: "Which pattern", thisHead: "this head", rollout: "all layers (rollout)",
 

@@ -19,8 +19,8 @@ export const whatif = {
   },
   changes: {
     text: (text: string) => `it reads “${text}”`,
-    zeroHead: (head: number, place: string) => `head ${head} of ${place} is removed (set to 0)`,
-    meanHead: (head: number, place: string) => `head ${head} of ${place} brings its mean`,
+    zeroHead: (head: number, place: string) => `head ${head} of ${place} is removed: set to 0`,
+    meanHead: (head: number, place: string) => `head ${head} of ${place} is removed: replaced by its mean over the positions`,
     zeroNeuron: (number: number, place: string) => `neuron ${number} of ${place} is silent`,
     otherNeuron: (number: number, place: string) => `neuron ${number} of ${place} is changed`,
     hideAll: (piece: string) => `nothing reads “${piece}”`,
@@ -31,7 +31,7 @@ export const whatif = {
   },
   add: {
     text: "Another sentence", textGo: "Read this",
-    head: "Remove a head", mean: "bring its mean", zero: "set to 0", headGo: "Remove", headNumber: (n: number) => `head ${n}`,
+    head: "Remove a head", mean: "replaced by its mean", zero: "set to 0", headGo: "Remove", headNumber: (n: number) => `head ${n}`,
     neuron: "Silence a neuron", neuronGo: "Silence", of: (n: number) => `of ${n}`,
     force: "Force a piece", forceGo: "Force", position: (n: number, piece: string) => `${n}: ${piece}`, forceHint: "a piece of the list",
     unknown: "There is no such piece in the list.",
