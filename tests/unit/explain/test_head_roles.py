@@ -93,7 +93,7 @@ def test_a_model_that_reads_backwards_is_labelled_in_the_order_of_the_text() -> 
 def test_what_stands_out_is_said_only_if_it_is_above_chance() -> None:
     best = Best(0, 1, "article", share=0.6, even=0.2, sentences=12, ratio=3.0, low=2.5, high=3.5)
     assert standing_out([best]) == (
-        "Head 1.2 stands out: 60% of its attention is on “article”, 3.0 times chance (2.5 to 3.5)."
+        "The clearest: head 1.2 has 60% of its attention on “article”, 3.0 times chance (2.5 to 3.5)."
     )
     assert "No head" in standing_out(
         [Best(0, 0, "noun", share=0.2, even=0.2, sentences=12, ratio=1.0, low=0.9, high=1.1)]

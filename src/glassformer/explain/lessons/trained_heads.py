@@ -184,7 +184,7 @@ def standing_out(heads: Sequence[Best]) -> str:
     if top.low <= 1:
         return "No head reads one of these clearly more than chance."
     return (
-        f"Head {named(top)} stands out: {top.share:.0%} of its attention is on “{top.role}”, {top.ratio:.1f} times "
+        f"The clearest: head {named(top)} has {top.share:.0%} of its attention on “{top.role}”, {top.ratio:.1f} times "
         f"chance ({top.low:.1f} to {top.high:.1f})."
     )
 
