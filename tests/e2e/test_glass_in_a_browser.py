@@ -62,11 +62,11 @@ def test_each_recorded_text_is_checked_and_no_other_is_called_so(browser: Browse
     with opened(browser, translators_page) as page:
         first = page.verified()
         page.ask(SENTENCES[0])
-        assert "Python recorded no values of this" in page.page.locator(".verified").inner_text()
+        assert "Python has no record of this text" in page.page.locator(".verified").inner_text()
         page.ask("the dog </script>")
         assert page.verified() != first
         page.page.locator("main").press("x")  # a head is removed
-        page.page.locator(".verified:not(.ok)", has_text="Python recorded no values of this").wait_for()
+        page.page.locator(".verified:not(.ok)", has_text="Python has no record of B").wait_for()
         assert page.wrong() == {}
 
 
