@@ -158,7 +158,7 @@ def readings_section() -> Section:
 LESSON = Lesson(
     "heads",
     "Many heads cost as one",
-    "Cut, attend, join: parameters, operations, time; two readings; what your model's heads read.",
+    "Cut, attend, join: parameters, operations, time; what your model reads.",
     run,
     source="Vaswani et al. 2017, section 3.2.2",
     files=("nn/attention.py:SelfAttention", "nn/attention.py:HeadsOut", "models/flops.py:attention_flops"),
