@@ -158,7 +158,7 @@ def readings_section() -> Section:
 LESSON = Lesson(
     "heads",
     "Many heads cost as one",
-    "Cut, attend, join: parameters, operations, time; what your model reads.",
+    "Cut, attend, join: cost, time; what your model's heads read.",
     run,
     source="Vaswani et al. 2017, section 3.2.2",
     files=("nn/attention.py:SelfAttention", "nn/attention.py:HeadsOut", "models/flops.py:attention_flops"),
